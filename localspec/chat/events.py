@@ -1,0 +1,156 @@
+"""What goes into an answer and what comes out of it: plain data, also sent over the engine's pipe as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from localspec.decoding.rounds import Finish, Origin
+from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.statistics import DecodingStatistics
+
+
+class Role(StrEnum):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. `text` is what the person typed or the model wrote, never markup.
+
+    An assistant message holds the raw text, its `<think>` part included.
+    """
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationSettings:
+    """How to guess and how to accept.
+
+    Attributes:
+        enabled: False is the same loop with an empty draft.
+        drafter: "model" or "none".
+        draft_length: tokens per draft, 0 to 16.
+        acceptance: "auto" (greedy at temperature 0, else rejection), "greedy", "rejection", "coupled" or
+            "typical" (not the target's distribution).
+    """
+
+    enabled: bool = True
+    drafter: str = "model"
+    draft_length: int = 3
+    acceptance: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """Answer the last message of `messages` (or continue it, when it is the assistant's own).
+
+    Attributes:
+        messages: the whole conversation; what the KV caches already hold of it is not evaluated again.
+        sampling: temperature, truncation, penalties, seed.
+        speculation: how to guess and accept.
+        max_tokens: most tokens to write; None for no limit but the context.
+        stop: strings that end the answer; not part of it.
+        drop_oldest: when the prompt does not fit, leave out the oldest turns (never the system prompt or the last
+            message) instead of failing with ContextFullError.
+    """
+
+    messages: tuple[Message, ...]
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    speculation: SpeculationSettings = field(default_factory=SpeculationSettings)
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    drop_oldest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptProgress:
+    """The prompt is being read. `reused` tokens were in the cache, `evaluated` of `total` new ones are done."""
+
+    reused: int
+    evaluated: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerToken:
+    """One token of an answer.
+
+    Attributes:
+        id: the token id.
+        text: the text that became certain with this token: often its own, "" while a character or a possible stop
+            string is still incomplete, more when it settles earlier ones. Concatenated over the answer, the texts
+            are the answer.
+        origin: who wrote it.
+        thinking: whether it belongs to the model's `<think>` part (the tags themselves included).
+    """
+
+    id: int
+    text: str
+    origin: Origin
+    thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRound:
+    """One round of the loop, as the reader sees it.
+
+    Attributes:
+        tokens: the emitted tokens, in order.
+        drafted: how many tokens were guessed.
+        accepted: how many of them were kept.
+        source: the drafter.
+        seconds: wall time of the round.
+        context_used: tokens of the context now taken.
+    """
+
+    tokens: tuple[AnswerToken, ...]
+    drafted: int
+    accepted: int
+    source: str
+    seconds: float
+    context_used: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEnd:
+    """The answer is complete.
+
+    Attributes:
+        finish: why it ended.
+        text: the whole answer, stop string and end token left out.
+        prompt_tokens: length of the prompt.
+        reused_tokens: of those, already in the target's cache.
+        prompt_seconds: time to read the prompt, on both models.
+        time_to_first_token: seconds from the request to the first emitted token; None when there was none.
+        statistics: counts and times of the decoding.
+        seed: the seed that was used, also when the request named none.
+        acceptance: the acceptance rule that was used, never "auto".
+        lossless: whether that rule keeps the target's distribution.
+        context_used: tokens of the context taken.
+        context_size: tokens the context can hold.
+        dropped_messages: how many of the oldest messages were left out to make the prompt fit.
+    """
+
+    finish: Finish
+    text: str
+    prompt_tokens: int
+    reused_tokens: int
+    prompt_seconds: float
+    time_to_first_token: float | None
+    statistics: DecodingStatistics
+    seed: int
+    acceptance: str
+    lossless: bool
+    context_used: int
+    context_size: int
+    dropped_messages: int = 0
+
+
+AnswerEvent = PromptProgress | AnswerRound | AnswerEnd
