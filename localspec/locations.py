@@ -1,0 +1,60 @@
+"""Every folder and file the program uses, one function a path.
+
+Nothing is made here: who writes a file makes its folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+_NAME = "localspec"
+
+
+def _folder(variable: str, default: Path) -> Path:
+    """The folder named by environment `variable`; an empty or unset one means the platform's own."""
+    asked = os.environ.get(variable)
+    return Path(asked).expanduser().absolute() if asked else default
+
+
+def cache_folder() -> Path:
+    """What can be fetched or made again: models, measured pass times. LOCALSPEC_CACHE_DIR overrides."""
+    return _folder("LOCALSPEC_CACHE_DIR", platformdirs.user_cache_path(_NAME, appauthor=False))
+
+
+def config_folder() -> Path:
+    """What the person writes. LOCALSPEC_CONFIG_DIR overrides."""
+    return _folder("LOCALSPEC_CONFIG_DIR", platformdirs.user_config_path(_NAME, appauthor=False))
+
+
+def data_folder() -> Path:
+    """What the program keeps for the person. LOCALSPEC_DATA_DIR overrides, and takes the logs along."""
+    return _folder("LOCALSPEC_DATA_DIR", platformdirs.user_data_path(_NAME, appauthor=False))
+
+
+def log_folder() -> Path:
+    """Log files; under the data folder when that was moved, so that one variable moves all a run writes."""
+    default = platformdirs.user_log_path(_NAME, appauthor=False)
+    return data_folder() / "log" if os.environ.get("LOCALSPEC_DATA_DIR") else default
+
+
+def models_folder() -> Path:
+    """GGUF files that localspec itself fetched or made (the hub's own downloads stay in the hub's cache)."""
+    return cache_folder() / "models"
+
+
+def catalog_file() -> Path:
+    """The person's own pairs, read after the catalog that comes with the program."""
+    return config_folder() / "models.toml"
+
+
+def settings_file() -> Path:
+    """The person's settings."""
+    return config_folder() / "config.toml"
+
+
+def history_file() -> Path:
+    """The conversations, an SQLite file."""
+    return data_folder() / "history.sqlite3"
