@@ -51,13 +51,16 @@ class FixedLength:
 
     @property
     def needs_confidence(self) -> bool:
+        """No."""
         return False
 
     @property
     def longest(self) -> int:
+        """The fixed length."""
         return self.tokens
 
-    def more(self, drafted: int, confidence: float | None) -> bool:
+    def more(self, drafted: int, confidence: float | None) -> bool:  # noqa: ARG002 - the Protocol's argument
+        """Whether fewer than that are drafted."""
         return drafted < self.tokens
 
     def observe(self, finished: Round) -> None:

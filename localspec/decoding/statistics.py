@@ -59,12 +59,12 @@ class DecodingStatistics:
 
     @property
     def acceptance(self) -> float | None:
-        """accepted / drafted; None when nothing was drafted."""
+        """Kept guesses / guesses; None when nothing was drafted."""
         return self.accepted / self.drafted if self.drafted else None
 
     @property
     def acceptance_by_position(self) -> tuple[float, ...]:
-        """Accepted at i / rounds that drafted i, for each position drafted."""
+        """Kept at i / rounds that drafted i, for each position drafted."""
         pairs = zip_longest(self.accepted_at, self.drafted_at, fillvalue=0)
         return tuple(accepted / drafted for accepted, drafted in pairs)
 

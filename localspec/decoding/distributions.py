@@ -1,0 +1,230 @@
+"""Probability distributions over token ids: certain, sparse (after truncation) and dense (the whole vocabulary).
+
+A row of 150,000 logits costs a fair part of a millisecond each time it is walked, so every kind here does only what a
+caller asks for: `probability` needs the normaliser alone, the residual is built only after a rejection.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+TokenIds = NDArray[np.int64]
+Probabilities = NDArray[np.float64]
+
+LANES = 64
+"""Rows of the grid a dense distribution is summed over; a power of two that keeps each pass within SIMD registers."""
+
+
+class Distribution(Protocol):
+    """A distribution over token ids 0, 1, ..."""
+
+    def probability(self, token: int) -> float:
+        """The probability of `token`, 0 outside the support."""
+        ...
+
+    def draw(self, u: float) -> int:
+        """The token at quantile `u` in [0, 1): a sample when u is uniform."""
+        ...
+
+    def likeliest(self) -> int:
+        """The token of greatest probability, the smallest id among equals."""
+        ...
+
+    def support(self) -> tuple[TokenIds, Probabilities]:
+        """The ids of positive probability and their probabilities, equal in length, summing to 1."""
+        ...
+
+
+class Certain:
+    """All mass on one token: greedy decoding, or a deterministic guess."""
+
+    __slots__ = ("token",)
+
+    def __init__(self, token: int) -> None:
+        self.token = token
+
+    def probability(self, token: int) -> float:
+        """1 for the token, else 0."""
+        return 1.0 if token == self.token else 0.0
+
+    def draw(self, u: float) -> int:  # noqa: ARG002 - the Protocol's argument; there is nothing to choose
+        """The token, whatever `u`."""
+        return self.token
+
+    def likeliest(self) -> int:
+        """The token."""
+        return self.token
+
+    def support(self) -> tuple[TokenIds, Probabilities]:
+        """The token, with probability 1."""
+        return np.array([self.token]), np.ones(1)
+
+
+class Sparse:
+    """Mass on a few listed tokens.
+
+    Args:
+        ids: shape (n,), distinct ids, n >= 1.
+        weights: shape (n,), proportional to their probabilities, not negative, of positive sum.
+    """
+
+    def __init__(self, ids: TokenIds, weights: Probabilities) -> None:
+        self._ids = ids
+        self._probabilities = weights / weights.sum()
+
+    @cached_property
+    def _cumulative(self) -> Probabilities:
+        return np.cumsum(self._probabilities)
+
+    def probability(self, token: int) -> float:
+        """The probability of `token`, 0 when it is not listed."""
+        found = np.flatnonzero(self._ids == token)
+        return float(self._probabilities[found[0]]) if found.size else 0.0
+
+    def draw(self, u: float) -> int:
+        """The token at quantile `u`, in the order the ids are listed."""
+        return int(self._ids[_first_above(self._cumulative, u * self._cumulative[-1])])
+
+    def likeliest(self) -> int:
+        """The token of greatest probability, the smallest id among equals."""
+        return int(self._ids[self._probabilities == self._probabilities.max()].min())
+
+    def support(self) -> tuple[TokenIds, Probabilities]:
+        """The listed tokens of positive probability."""
+        positive = self._probabilities > 0
+        return self._ids[positive], self._probabilities[positive]
+
+
+class Dense:
+    """Mass on the whole vocabulary.
+
+    The weights lie in a grid of LANES rows, padded with zeros: column sums are one fast pass that gives the normaliser,
+    and a draw needs a cumulative sum of the column sums and of one column, not of the vocabulary.
+
+    Args:
+        weights: float32, from `padded_weights`, proportional to the probabilities, not negative, of positive sum.
+            Owned from now on: the array is used again for another distribution when this one is gone.
+    """
+
+    def __init__(self, weights: NDArray[np.float32]) -> None:
+        self._weights = weights
+        self._grid = weights.reshape(LANES, -1)
+        self._column_sums = self._grid.sum(axis=0).astype(np.float64)
+        self.total = float(self._column_sums.sum())
+
+    def __del__(self) -> None:
+        spare = _spare_weights.setdefault(self._weights.size, [])
+        if len(spare) < MOST_SPARE:
+            spare.append(self._weights)
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """The weights as given, padding included; valid as long as this distribution."""
+        return self._weights
+
+    def probability(self, token: int) -> float:
+        """weights[token] / total; 0 beyond the vocabulary."""
+        return float(self._weights[token]) / self.total if token < self._weights.size else 0.0
+
+    def draw(self, u: float) -> int:
+        """The token at quantile `u`, in the order of the grid's columns."""
+        cumulative = np.cumsum(self._column_sums)
+        target = u * cumulative[-1]
+        column = _first_above(cumulative, target)
+        before = cumulative[column - 1] if column else 0.0
+        lane = _first_above(np.cumsum(self._grid[:, column], dtype=np.float64), target - before)
+        return lane * self._grid.shape[1] + column
+
+    def likeliest(self) -> int:
+        """The token of greatest probability, the smallest id among equals."""
+        return int(self._weights.argmax())
+
+    def support(self) -> tuple[TokenIds, Probabilities]:
+        """Every token of positive weight."""
+        ids = np.flatnonzero(self._weights)
+        return ids, self._weights[ids].astype(np.float64) / self.total
+
+
+_spare_weights: dict[int, list[NDArray[np.float32]]] = {}
+"""Arrays of distributions that are gone, by size. A fresh array of a large vocabulary costs twice its softmax in page
+faults, so they are used again."""
+
+MOST_SPARE = 40
+"""Spare arrays kept: a round of the longest draft has a p and a q for each of its tokens."""
+
+
+def padded_weights(vocabulary_size: int) -> NDArray[np.float32]:
+    """An uninitialised array for `Dense`, its padding zeroed: shape (vocabulary rounded up to a multiple of LANES,)."""
+    size = -(-vocabulary_size // LANES) * LANES
+    spare = _spare_weights.get(size)
+    weights = spare.pop() if spare else np.empty(size, np.float32)
+    weights[vocabulary_size:] = 0.0
+    return weights
+
+
+def _first_above(cumulative: Probabilities, target: float) -> int:
+    """First index whose cumulative sum exceeds `target`: never an entry of zero weight.
+
+    Rounding can leave `target` at or above the last sum; then the last entry that added anything is meant.
+    """
+    index = int(np.searchsorted(cumulative, target, side="right"))
+    if index < cumulative.size:
+        return index
+    return int(np.searchsorted(cumulative, cumulative[-1], side="left"))
+
+
+def residual(p: Distribution, q: Distribution | None, rejected: int) -> Distribution:
+    """The distribution max(0, p - q), normalised: what to draw from after a rejection (Leviathan 2023, Algorithm 1).
+
+    Args:
+        p: the target's distribution.
+        q: the distribution `rejected` was drawn from; None for a deterministic guess, where q is 1 on it.
+        rejected: the token that was drawn from q and refused.
+
+    Returns:
+        The residual; p itself when rounding leaves nothing of it, which p = q alone can cause.
+    """
+    if isinstance(p, Certain):
+        return p
+    if isinstance(p, Dense):
+        if isinstance(q, Dense):
+            return _dense_residual(p, q)
+        taken = padded_weights(p.weights.size)
+        ids, probabilities = Certain(rejected).support() if q is None else q.support()
+        np.copyto(taken, p.weights)
+        taken[ids] = np.maximum(taken[ids] - probabilities * p.total, 0.0)
+        return Dense(taken) if taken.any() else p
+    ids, probabilities = p.support()
+    if q is None:
+        excess = np.where(ids == rejected, 0.0, probabilities)
+    else:
+        excess = np.maximum(probabilities - probabilities_at(q, ids), 0.0)
+    return Sparse(ids, excess) if excess.any() else p
+
+
+def _dense_residual(p: Dense, q: Dense) -> Distribution:
+    common = min(p.weights.size, q.weights.size)
+    excess = padded_weights(p.weights.size)
+    np.multiply(q.weights[:common], np.float32(p.total / q.total), out=excess[:common])
+    excess[common:] = 0.0
+    np.subtract(p.weights, excess, out=excess)
+    np.maximum(excess, 0.0, out=excess)
+    return Dense(excess) if excess.any() else p
+
+
+def probabilities_at(distribution: Distribution, ids: TokenIds) -> Probabilities:
+    """The probabilities of several tokens: shape (ids.size,), 0 outside the support."""
+    if isinstance(distribution, Dense):
+        inside = ids < distribution.weights.size
+        found = np.zeros(ids.size)
+        found[inside] = distribution.weights[ids[inside]] / distribution.total
+        return found
+    listed, probabilities = distribution.support()
+    order = np.argsort(listed)
+    places = np.minimum(np.searchsorted(listed, ids, sorter=order), listed.size - 1)
+    candidates = order[places]
+    return np.where(listed[candidates] == ids, probabilities[candidates], 0.0)
