@@ -50,6 +50,16 @@ def catalog_file() -> Path:
     return config_folder() / "models.toml"
 
 
+def remembered_pairs_file() -> Path:
+    """Pairs that `pull --target --draft` put together; the same format as the person's own."""
+    return data_folder() / "pairs.toml"
+
+
+def verified_files_file() -> Path:
+    """Model files on this machine whose contents were hashed, so that gigabytes are read once."""
+    return cache_folder() / "verified.json"
+
+
 def settings_file() -> Path:
     """The person's settings."""
     return config_folder() / "config.toml"
