@@ -1,0 +1,1 @@
+"""Thin typed ownership over llama.cpp: the only folder that imports the bindings."""

@@ -1,0 +1,103 @@
+"""What a context can be asked for, in words, and what llama.cpp wants instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from localspec.decoding.draft_length import LONGEST_DRAFT
+from localspec.errors import UsageError
+from localspec.llama.bindings import low
+from localspec.llama.threads import default_threads
+
+# The bindings name every ggml_type but bf16.
+KV_TYPES: dict[str, int] = {
+    "f32": low.GGML_TYPE_F32,
+    "f16": low.GGML_TYPE_F16,
+    "bf16": 30,
+    "q8_0": low.GGML_TYPE_Q8_0,
+    "q5_1": low.GGML_TYPE_Q5_1,
+    "q5_0": low.GGML_TYPE_Q5_0,
+    "iq4_nl": low.GGML_TYPE_IQ4_NL,
+    "q4_1": low.GGML_TYPE_Q4_1,
+    "q4_0": low.GGML_TYPE_Q4_0,
+}
+"""Names of the types that keys and values can be kept in, with their `ggml_type`; the ones llama-server takes."""
+
+_WHOLE_KV_TYPES = frozenset({"f32", "f16", "bf16"})
+
+MOST_ROWS = LONGEST_DRAFT + 1
+"""Rows of logits one evaluation may ask for: a whole draft and the token before it."""
+
+
+class FlashAttention(StrEnum):
+    """Whether attention is computed without keeping its matrix."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+_FLASH_ATTENTION = {FlashAttention.AUTO: -1, FlashAttention.ON: 1, FlashAttention.OFF: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextOptions:
+    """How to set a context up.
+
+    Attributes:
+        length: most tokens it holds; None for as many as the model was trained on.
+        kv_type: a name of KV_TYPES.
+        flash_attention: auto lets llama.cpp decide by backend.
+        threads: for generating; None for one per full-speed core.
+        batch_threads: for passes of several tokens; None for the same.
+        batch: most tokens in one call of `llama_decode`.
+        micro_batch: most tokens computed at once; the compute buffer grows with it.
+        full_window_cache: keep all tokens in the cache of sliding-window layers too. Without it such a model cannot
+            go back further than its window, and `truncate` evaluates the text again.
+    """
+
+    length: int | None = None
+    kv_type: str = "f16"
+    flash_attention: FlashAttention = FlashAttention.AUTO
+    threads: int | None = None
+    batch_threads: int | None = None
+    batch: int = 512
+    micro_batch: int = 512
+    full_window_cache: bool = True
+
+    def __post_init__(self) -> None:
+        if self.length is not None and self.length < 1:
+            raise UsageError(f"A context of {self.length} tokens cannot hold a text", "", "Ask for 1 or more.")
+        if self.kv_type not in KV_TYPES:
+            raise UsageError(f"There is no KV type {self.kv_type!r}", f"There are: {', '.join(KV_TYPES)}.")
+        if self.kv_type not in _WHOLE_KV_TYPES and self.flash_attention is FlashAttention.OFF:
+            raise UsageError(
+                f"KV type {self.kv_type} needs flash attention",
+                "llama.cpp keeps values quantized only with flash attention, and it is off.",
+                "Turn flash attention on or to auto, or take KV type f16.",
+            )
+        for name in ("threads", "batch_threads"):
+            count = getattr(self, name)
+            if count is not None and count < 1:
+                raise UsageError(f"{count} threads cannot compute", "", "Ask for 1 or more.")
+        if self.micro_batch < 1 or self.batch < self.micro_batch:
+            raise UsageError("The batch must hold at least one micro-batch of 1 token or more")
+
+    def parameters(self, rollback: int) -> Any:
+        """As `llama_context_params`; `rollback` is how many states a recurrent memory keeps to go back to."""
+        parameters = low.llama_context_default_params()
+        parameters.n_ctx = self.length or 0
+        parameters.n_batch = max(self.batch, MOST_ROWS)
+        parameters.n_ubatch = self.micro_batch
+        parameters.n_outputs_max = MOST_ROWS
+        parameters.n_rs_seq = rollback
+        parameters.n_threads = self.threads or default_threads()
+        parameters.n_threads_batch = self.batch_threads or parameters.n_threads
+        parameters.type_k = parameters.type_v = KV_TYPES[self.kv_type]
+        parameters.flash_attn_type = _FLASH_ATTENTION[self.flash_attention]
+        parameters.swa_full = self.full_window_cache
+        # llama.cpp's own timers cost calls to the clock in every pass, and nobody reads them.
+        parameters.no_perf = True
+        return parameters
