@@ -48,3 +48,13 @@ def is_commit(text: str) -> bool:
 def _is_device(part: str) -> bool:
     stem = part.split(".", maxsplit=1)[0].rstrip().upper()
     return stem in {"CON", "PRN", "AUX", "NUL"} or re.fullmatch(r"(COM|LPT)[0-9]", stem) is not None
+
+
+def shown(text: str, longest: int = 60) -> str:
+    """A name out of a file, fit for a message: quoted, short, and nothing in it that a terminal would obey."""
+    short = text if len(text) <= longest else text[: longest - 1] + "…"
+    return (
+        "'"
+        + "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in short)
+        + "'"
+    )
