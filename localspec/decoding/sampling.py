@@ -12,6 +12,9 @@ import numpy as np
 from localspec.decoding.distributions import LANES, Certain, Dense, Distribution, Sparse, TokenIds, padded_weights
 from localspec.decoding.language_model import Logits
 
+LEAST_TEMPERATURE = 1e-30
+"""Any positive temperature below it is the same: a smaller one would overflow, and 0 times infinity is not a number."""
+
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings:
@@ -114,11 +117,11 @@ def to_distribution(logits: Logits, settings: SamplingSettings, recent: Sequence
         token = int(logits.argmax())
         _require_usable(logits[token])
         return Certain(token)
-    if settings.top_k == 0 and settings.top_p == 1 and settings.min_p == 0:
-        return _dense(logits, settings.temperature)
+    if not 0 < settings.top_k < logits.size and settings.top_p == 1 and settings.min_p == 0:
+        return _dense(logits, max(settings.temperature, LEAST_TEMPERATURE))
     ids = _truncated(logits, settings)
     kept = logits[ids].astype(np.float64)
-    return Sparse(ids, np.exp((kept - kept[0]) / settings.temperature))
+    return Sparse(ids, np.exp((kept - kept[0]) / max(settings.temperature, LEAST_TEMPERATURE)))
 
 
 def confidence(logits: Logits, q: Distribution, token: int) -> float:
