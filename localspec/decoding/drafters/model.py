@@ -28,9 +28,12 @@ class ModelDrafter:
         self._vocabulary_size = min(vocabulary_size, model.vocabulary_size)
 
     def prepare(self, text: Sequence[int], cancelled: Callable[[], bool]) -> None:
-        """Read the prompt, reusing the prefix already held; a prompt beyond the draft's context is left unread."""
-        keep_common_prefix(self._model, text)
-        if len(text) <= self._model.capacity:
+        """Read the prompt, reusing the prefix already held.
+
+        A prompt beyond the draft's context or vocabulary is left unread, and nothing is drafted after it.
+        """
+        shared = keep_common_prefix(self._model, text)
+        if len(text) <= self._model.capacity and self._knows(text[shared:]):
             for _ in prefill(self._model, text[:-1], cancelled):
                 pass
 
@@ -43,6 +46,8 @@ class ModelDrafter:
         confidences: list[float] = []
         seconds = 0.0
         pending = text[self._model.length :]
+        if not self._knows(pending):
+            return Draft()
         while len(tokens) < limit and length.more(len(tokens), confidences[-1] if confidences else None):
             began = time.perf_counter()
             row = self._model.evaluate(pending, rows=1)[0, : self._vocabulary_size]
@@ -57,6 +62,10 @@ class ModelDrafter:
                 break
             pending = (token,)
         return Draft(tuple(tokens), tuple(distributions), tuple(confidences), self.name, seconds)
+
+    def _knows(self, tokens: Sequence[int]) -> bool:
+        """Whether the draft model can evaluate these: a target of a larger vocabulary may write an id it lacks."""
+        return max(tokens) < self._model.vocabulary_size
 
     def agree(self, length: int) -> None:
         """Cut the draft model's cache back to the agreed text."""
