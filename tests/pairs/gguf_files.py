@@ -124,13 +124,12 @@ def gguf(
 ) -> bytes:
     """A GGUF, its data filled with `fill`; `offsets` replace the right ones."""
     header = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(entries))
-    for key, kind, value in entries:
-        header += text(key) + value_bytes(kind, value)
-    data = b""
+    header += b"".join(text(key) + value_bytes(kind, value) for key, kind, value in entries)
+    data = bytearray()
     for number, tensor in enumerate(tensors):
         offset = offsets[number] if offsets else len(data)
         header += text(tensor.name) + struct.pack("<I", len(tensor.shape))
         header += struct.pack(f"<{len(tensor.shape)}Q", *tensor.shape) + struct.pack("<IQ", tensor.type, offset)
         data += (fill * tensor.bytes)[: tensor.bytes]
         data += b"\0" * (-len(data) % alignment)
-    return header + b"\0" * (-len(header) % alignment) + data
+    return header + b"\0" * (-len(header) % alignment) + bytes(data)
