@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from localspec.decoding.acceptance import Target
 from localspec.decoding.distributions import Distribution
@@ -13,7 +13,7 @@ from localspec.decoding.rounds import Finish, Origin, Round, Turn
 from localspec.decoding.sampling import SamplingSettings, to_distribution
 
 
-def speculate(target: LanguageModel, drafter: Drafter, text: Sequence[int], turn: Turn) -> Iterator[Round]:
+def speculate(target: LanguageModel, drafter: Drafter, text: Sequence[int], turn: Turn) -> Generator[Round, None, None]:
     """Continue `text` round by round until an end token, a limit or a cancel.
 
     Whenever the generator is suspended or over (also by `close()` or an exception) the target's cache holds the text
