@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, PromptProgress
+from localspec.chat.events import AnswerEvent, AnswerRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class LoadPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer a request. `number` comes back with every event of it."""
+class Command:
+    """Something to do. `number` comes back with every reply to it."""
 
     number: int
-    request: AnswerRequest
+    body: LoadPair | AnswerRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stop answer `number`; honoured within one pass, a no-op when it is over."""
+    """Stop command `number`; honoured within one pass, a no-op when it is over."""
 
     number: int
 
@@ -62,7 +62,8 @@ class Shutdown:
     """Free everything and end the process."""
 
 
-Command = LoadPair | Answer | Cancel | Shutdown
+Message = Command | Cancel | Shutdown
+"""What the program sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +99,23 @@ class LoadedModel:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The pair is ready."""
+    """The pair is ready.
+
+    Attributes:
+        target: the model whose text it is.
+        draft: the model that guesses, if any.
+        context_size: tokens a conversation can take.
+        threads: CPU threads per pass.
+        seconds: how long the loading took.
+        notes: what the person should know, one sentence or two each; such as that the file has no chat template.
+    """
 
     target: LoadedModel
     draft: LoadedModel | None
     context_size: int
     threads: int
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerProgress:
-    """An event of answer `number`."""
-
-    number: int
-    event: PromptProgress | AnswerRound | AnswerEnd
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +124,25 @@ class Failure:
 
     Attributes:
         kind: class name of the LocalspecError.
-        number: the answer that failed, or None when it was a load.
+        title: as the error's.
+        message: as the error's.
+        hint: as the error's.
+        exit_code: as the error's.
     """
 
     kind: str
     title: str
     message: str
     hint: str
-    number: int | None = None
+    exit_code: int
 
 
-Event = LoadProgress | Loaded | AnswerProgress | Failure
+ReplyBody = LoadProgress | Loaded | AnswerEvent | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What comes of command `number`. A `Loaded`, an `AnswerEnd` or a `Failure` is the last one."""
+
+    number: int
+    body: ReplyBody

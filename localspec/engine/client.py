@@ -1,0 +1,139 @@
+"""The engine as the program sees it: load a pair, ask, cancel; nothing that happens to it ends the program."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator
+from contextlib import closing
+from types import TracebackType
+from typing import Self
+
+from localspec import errors
+from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, PromptProgress
+from localspec.engine.messages import Cancel, Command, Failure, Loaded, LoadPair, LoadProgress, ReplyBody
+from localspec.engine.process import EngineProcess
+from localspec.errors import EngineDiedError, LocalspecError
+
+
+class EngineClient:
+    """Owns the child process. Use it in a `with` block, or call `start` and `close`.
+
+    `load` and `answer` may be iterated in any thread; commands are carried out one after the other. `cancel` may come
+    from any thread and from a signal handler.
+    """
+
+    def __init__(self) -> None:
+        self._process: EngineProcess | None = None
+        self._numbers = itertools.count(1)
+
+    def start(self) -> None:
+        """Start the child process, unless it is alive. It holds no models yet.
+
+        Raises:
+            LocalspecError: the system refused.
+        """
+        if not self.alive:
+            self.close()
+            self._process = EngineProcess()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the child process can answer."""
+        return self._process is not None and self._process.alive
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, or None before the start."""
+        return self._process.pid if self._process else None
+
+    def load(self, pair: LoadPair) -> Generator[LoadProgress | Loaded, None, None]:
+        """Load a pair in place of the one that is loaded; the last item is `Loaded`.
+
+        After a failure no pair is loaded. Abandoning the iterator stops the loading.
+
+        Raises:
+            UsageError: no such file or device, not a GGUF, impossible settings.
+            ModelFileError: a file llama.cpp cannot load.
+            PairMismatchError: the tokenizers differ.
+            OutOfMemoryError: it does not fit.
+            EngineDiedError: the child process died.
+        """
+        with closing(self._replies(pair)) as replies:
+            for body in replies:
+                if isinstance(body, LoadProgress | Loaded):
+                    yield body
+
+    def answer(self, request: AnswerRequest) -> Generator[AnswerEvent, None, None]:
+        """Answer a request (see `ChatSession.answer`). Abandoning the iterator cancels the answer.
+
+        Raises:
+            UsageError: impossible settings.
+            ContextFullError: the prompt does not fit.
+            EngineDiedError: the child process died; every event it had sent came first.
+            LocalspecError: no pair is loaded, or a model failed.
+        """
+        with closing(self._replies(request)) as replies:
+            for body in replies:
+                if isinstance(body, PromptProgress | AnswerRound | AnswerEnd):
+                    yield body
+
+    def cancel(self) -> None:
+        """Stop what is being loaded or answered, within one pass; nothing when the engine is idle."""
+        process = self._process
+        if process is not None:
+            for number in process.running:
+                process.send(Cancel(number))
+
+    def close(self) -> None:
+        """End the child process and free the models; returns within seconds even when the child hangs."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def restart(self) -> None:
+        """End the child process and start another one, with no pair loaded.
+
+        Raises:
+            LocalspecError: the system refused.
+        """
+        self.close()
+        self.start()
+
+    def _replies(self, body: LoadPair | AnswerRequest) -> Generator[ReplyBody, None, None]:
+        process = self._process
+        if process is None:
+            raise EngineDiedError("The engine is not running", "", "Start it first.")
+        number = next(self._numbers)
+        over = False
+        with process.inbox(number) as inbox:
+            process.send(Command(number, body))
+            try:
+                while not over:
+                    reply = inbox.get()
+                    over = reply is None or isinstance(reply, Loaded | AnswerEnd | Failure)
+                    if reply is None:
+                        raise process.death
+                    if isinstance(reply, Failure):
+                        raise _error(reply)
+                    yield reply
+            finally:
+                # The consumer went away, or Ctrl-C interrupted the wait.
+                if not over:
+                    process.send(Cancel(number))
+
+
+def _error(failure: Failure) -> LocalspecError:
+    """The error that the child met, as it was."""
+    kind = getattr(errors, failure.kind, LocalspecError)
+    error: LocalspecError = kind(failure.title, failure.message, failure.hint)
+    error.exit_code = failure.exit_code
+    return error

@@ -1,0 +1,167 @@
+"""A target and its draft in memory, ready for a conversation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from localspec.chat.session import ChatSession
+from localspec.chat.template import ChatTemplate
+from localspec.decoding.drafters.model import ModelDrafter
+from localspec.engine.messages import Loaded, LoadedModel, LoadPair, LoadProgress, ModelSettings
+from localspec.errors import PairMismatchError, UsageError
+from localspec.llama.context import Context, EvaluationCancelledError
+from localspec.llama.context_options import ContextOptions, FlashAttention
+from localspec.llama.devices import NO_GPU_NAMES, DeviceKind, devices
+from localspec.llama.model import Model, ModelOptions
+from localspec.llama.threads import default_threads
+from localspec.llama.tokenizer import Tokenizer
+from localspec.llama.vocabulary import first_vocabulary_difference
+
+DEFAULT_CONTEXT = 4096
+"""Tokens of context when the person asks for none: enough for a conversation, and its cache fits beside the weights."""
+
+Report = Callable[[LoadProgress], None]
+
+
+class LoadedPair:
+    """Owns two models and a session that uses them.
+
+    Attributes:
+        session: answers requests.
+        loaded: what there is, for the person.
+    """
+
+    def __init__(self, pair: LoadPair, report: Report, cancelled: Callable[[], bool]) -> None:
+        """Load `pair`; whatever was loaded is freed again when something fails.
+
+        Raises:
+            LocalspecError: see `EngineClient.load`.
+        """
+        began = time.perf_counter()
+        with ExitStack() as owned:
+            models = _Loading(owned, report, cancelled)
+            draft = models.draft_for(pair) if pair.draft else None
+            target = models.load(pair.target, "target")
+            options = _context_options(pair, target)
+            self._contexts = [owned.enter_context(Context(target, options))]
+            if draft is not None:
+                self._contexts.append(owned.enter_context(Context(draft, options)))
+                _require_roll_back(self._contexts)
+            tokenizer = Tokenizer(target)
+            template = ChatTemplate(
+                target.chat_template, tokenizer.special_texts, tokenizer.bos_text, tokenizer.eos_text
+            )
+            self.session = ChatSession(
+                self._contexts[0],
+                tokenizer,
+                template,
+                [ModelDrafter(context, target.vocabulary_size) for context in self._contexts[1:]],
+                interruptions=(EvaluationCancelledError,),
+            )
+            self.loaded = Loaded(
+                target=_described(target, pair.target),
+                draft=_described(draft, pair.draft) if draft and pair.draft else None,
+                context_size=self._contexts[0].capacity,
+                threads=options.threads or default_threads(),
+                seconds=time.perf_counter() - began,
+                notes=(template.note,) if template.note else (),
+            )
+            self._owned = owned.pop_all()
+
+    def cancel_passes_when(self, cancelled: Callable[[], bool]) -> None:
+        """Let long passes of both models ask `cancelled` whether to stop half-way."""
+        for context in self._contexts:
+            context.cancelled = cancelled
+
+    def close(self) -> None:
+        """Free both models."""
+        self._owned.close()
+
+
+class _Loading:
+    """Loads models one after the other, with progress."""
+
+    def __init__(self, owned: ExitStack, report: Report, cancelled: Callable[[], bool]) -> None:
+        self._owned = owned
+        self._report = report
+        self._cancelled = cancelled
+
+    def load(self, settings: ModelSettings, what: str) -> Model:
+        options = ModelOptions(device=settings.device, gpu_layers=settings.gpu_layers)
+        reported = -1
+
+        def progress(part: float) -> bool:
+            nonlocal reported
+            if int(part * 100) > reported:
+                reported = int(part * 100)
+                self._report(LoadProgress(what, part))
+            return not self._cancelled()
+
+        return self._owned.enter_context(Model(settings.path, options, progress))
+
+    def draft_for(self, pair: LoadPair) -> Model:
+        """The draft, once its vocabulary was compared with the target's: before gigabytes are read for nothing."""
+        assert pair.draft is not None
+        vocabulary_only = ModelOptions(vocabulary_only=True)
+        with Model(pair.target.path, vocabulary_only) as target, Model(pair.draft.path, vocabulary_only) as draft:
+            difference = first_vocabulary_difference(target, draft)
+        if difference:
+            raise PairMismatchError(
+                f"{pair.draft.path.name} cannot draft for {pair.target.path.name}",
+                f"They do not share a tokenizer: {difference}.",
+                "Choose a draft of the same model family.",
+            )
+        return self.load(pair.draft, "draft")
+
+
+def _context_options(pair: LoadPair, target: Model) -> ContextOptions:
+    try:
+        flash_attention = FlashAttention(pair.flash_attention)
+    except ValueError:
+        raise UsageError(
+            f"Flash attention cannot be {pair.flash_attention!r}", f"It can be {', '.join(FlashAttention)}."
+        ) from None
+    return ContextOptions(
+        length=pair.context if pair.context is not None else min(target.trained_context, DEFAULT_CONTEXT),
+        kv_type=pair.kv_type,
+        flash_attention=flash_attention,
+        threads=pair.threads,
+    )
+
+
+def _require_roll_back(contexts: list[Context]) -> None:
+    """Refuse a pair in which rejected guesses could not be taken back.
+
+    Raises:
+        PairMismatchError: one of the models cannot.
+    """
+    for context in contexts:
+        if not context.can_roll_back:
+            raise PairMismatchError(
+                f"{context.model.path.name} cannot be used for speculation",
+                f"{context.why_no_roll_back}.".capitalize(),
+                "Load the target without a draft, or choose another pair.",
+            )
+
+
+def _described(model: Model, settings: ModelSettings) -> LoadedModel:
+    return LoadedModel(
+        name=model.metadata.get("general.name") or model.path.name,
+        description=model.description,
+        bytes=model.size_bytes,
+        parameters=model.parameters,
+        vocabulary_size=model.vocabulary_size,
+        trained_context=model.trained_context,
+        device=_where(settings),
+    )
+
+
+def _where(settings: ModelSettings) -> str:
+    """The devices that hold the layers, by name."""
+    wanted = (settings.device or "").casefold()
+    if settings.gpu_layers == 0 or wanted in NO_GPU_NAMES:
+        return "CPU"
+    gpus = [device.name for device in devices() if device.kind in (DeviceKind.GPU, DeviceKind.INTEGRATED_GPU)]
+    return ", ".join(name for name in gpus if not wanted or name.casefold() == wanted) or "CPU"
