@@ -14,10 +14,12 @@ import numpy as np
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.language_model import LogitRows
 from localspec.llama import log
+from localspec.llama.allocation import allocate, check_kv_memory
 from localspec.llama.batch import TokenBatch
 from localspec.llama.bindings import c_function, low
 from localspec.llama.context_options import MOST_ROWS, ContextOptions
-from localspec.llama.failures import context_failure, decode_failure
+from localspec.llama.failures import decode_failure
+from localspec.llama.memory import buffers_in
 from localspec.llama.model import Model
 
 # With bare addresses for arguments and results: the bindings' own cost a pointer object a call.
@@ -61,17 +63,16 @@ class Context:
         options = options or ContextOptions()
         self.model = model
         self.options = options
-        # A recurrent state cannot be cut: llama.cpp keeps the last ones, as many as one round may take back.
-        rollback = LONGEST_DRAFT + 1 if model.is_recurrent or model.is_hybrid else 0
-        with log.capture.recording() as lines:
-            self._pointer: Any = low.llama_init_from_model(model.pointer, options.parameters(rollback))
-        if not self._pointer:
-            raise context_failure(options.length or model.trained_context, options.kv_type, lines)
+        length = options.length or model.trained_context
+        check_kv_memory(model, options, length)
+        self._pointer, lines = allocate(model, options, length)
         self._free = weakref.finalize(self, low.llama_free, self._pointer)
         model.contexts.add(self)
+        self.buffers = buffers_in(lines)
+        """Where its cache and its working memory lie. The output buffer grows with the rows asked for."""
         self._memory: Any = low.llama_get_memory(self._pointer)
         # llama.cpp rounds the length up to a multiple of 256; the person's own number is the limit.
-        self._capacity = min(options.length or model.trained_context, int(low.llama_n_ctx_seq(self._pointer)))
+        self._capacity = min(length, int(low.llama_n_ctx_seq(self._pointer)))
         self._batch = TokenBatch(int(low.llama_n_batch(self._pointer)))
         self._most_rows = min(MOST_ROWS, self._batch.size)
         self._vocabulary_size = model.vocabulary_size
@@ -234,6 +235,7 @@ class Context:
         if not tokens:
             return
         pointer = self.pointer
+        warnings = log.capture.warnings
         batch = self._batch.fill(tokens, len(self._tokens), rows)
         if self.cancelled is not None and len(tokens) >= _LONG_PASS:
             code = self._decode_until_cancelled(pointer, batch, self.cancelled)
@@ -246,7 +248,7 @@ class Context:
         self._settle()
         if code == _ABORTED:
             raise EvaluationCancelledError
-        raise decode_failure(code, list(log.capture.recent()))
+        raise decode_failure(code, log.capture.since(warnings))
 
     def _decode_until_cancelled(self, pointer: Any, batch: Any, cancelled: Callable[[], bool]) -> int:
         callback = low.ggml_abort_callback(lambda _user_data: cancelled())

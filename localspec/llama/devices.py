@@ -26,6 +26,9 @@ class DeviceKind(IntEnum):
     META = 4
 
 
+GPU_KINDS = frozenset({DeviceKind.GPU, DeviceKind.INTEGRATED_GPU})
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """One processor.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from localspec.llama.bindings import low
+from localspec.llama.bindings import c_function, low
 
 logger = logging.getLogger("localspec.llama")
 # Without a handler of its own, Python would print llama.cpp's warnings to stderr in programs that set up no logging.
@@ -34,8 +36,10 @@ class LogCapture:
     """Puts the pieces llama.cpp logs together to lines; safe to call from any of its threads."""
 
     def __init__(self, remember: int = 50) -> None:
+        self.warnings = 0
+        """How many warnings and errors came so far: note it, and ask `since` for those that came later."""
         self._recent: deque[LogLine] = deque(maxlen=remember)
-        self._recordings: list[list[LogLine]] = []
+        self._listeners: list[Callable[[LogLine], object]] = []
         self._lock = threading.RLock()
         self._level = logging.INFO
         self._pending = ""
@@ -56,23 +60,33 @@ class LogCapture:
                 self._emit(line)
             self._pending = rest
 
-    def recent(self) -> tuple[LogLine, ...]:
-        """The last warnings and errors, oldest first."""
+    def since(self, warnings: int) -> list[LogLine]:
+        """The warnings and errors (the last 50 at most) that came after `self.warnings` was `warnings`."""
         with self._lock:
-            return tuple(self._recent)
+            new = self.warnings - warnings
+            return list(self._recent)[-new:] if new > 0 else []
 
     @contextmanager
-    def recording(self) -> Iterator[list[LogLine]]:
-        """Every line that arrives inside the block (of debug level only while the logger wants those)."""
-        lines: list[LogLine] = []
+    def listening(self, listener: Callable[[LogLine], object]) -> Iterator[None]:
+        """Call `listener` with every line that comes inside the block (debug only while the logger wants it).
+
+        It runs inside llama.cpp's call of the log callback, so it must be short and must not raise.
+        """
         with self._lock:
-            self._recordings.append(lines)
+            self._listeners.append(listener)
         try:
-            yield lines
+            yield
         finally:
             with self._lock:
                 self._flush()
-                self._recordings = [other for other in self._recordings if other is not lines]
+                self._listeners.remove(listener)
+
+    @contextmanager
+    def recording(self) -> Iterator[list[LogLine]]:
+        """Collect every line that comes inside the block."""
+        lines: list[LogLine] = []
+        with self.listening(lines.append):
+            yield lines
 
     def _flush(self) -> None:
         if self._pending:
@@ -84,41 +98,37 @@ class LogCapture:
             return
         line = LogLine(self._level, text.rstrip())
         if line.level >= logging.WARNING:
+            self.warnings += 1
             self._recent.append(line)
-        for recording in self._recordings:
-            recording.append(line)
+        for listener in self._listeners:
+            listener(line)
         logger.log(line.level, "%s", line.text)
 
 
 capture = LogCapture()
 
 
-# Bound to the module, since llama.cpp keeps only a bare pointer: a collected callback would crash the process.
+# Both are bound to the module, since llama.cpp keeps only bare pointers: a collected one would crash the process.
 @low.llama_log_callback  # type: ignore[untyped-decorator] # the bindings are untyped here
-def _callback(level: int, text: bytes | None, _user_data: Any) -> None:
+def _on_log(level: int, text: bytes | None, _user_data: Any) -> None:
     capture.receive(level, (text or b"").decode("utf-8", "replace"))
 
 
+@ctypes.CFUNCTYPE(None, ctypes.c_char_p)  # type: ignore[untyped-decorator] # ctypes does not keep the types
+def _on_abort(message: bytes | None) -> None:
+    """Say why llama.cpp is about to end the process, instead of its own way, a debugger's backtrace on stderr."""
+    words = (message or b"").decode("utf-8", "replace").strip()
+    logger.critical("llama.cpp gives up: %s", words)
+    os.write(2, f"llama.cpp gives up: {words}\n".encode())
+
+
 def install() -> None:
-    """Send llama.cpp's log here. Without it, llama.cpp writes to stderr."""
-    low.llama_log_set(_callback, None)
+    """Send llama.cpp's log and its last words here. Without it, llama.cpp writes to stderr."""
+    low.llama_log_set(_on_log, None)
+    c_function("ggml_set_abort_callback", [ctypes.c_void_p], ctypes.c_void_p)(ctypes.cast(_on_abort, ctypes.c_void_p))
 
 
 def uninstall() -> None:
-    """Give llama.cpp its own log back: it may still speak when Python is gone."""
+    """Give llama.cpp its own ways back: it may still speak when Python is gone."""
     low.llama_log_set(low.llama_log_callback(), None)
-
-
-def words_of(lines: list[LogLine]) -> str:
-    """The most telling line of a failure: the last error, else the last warning, without the C function's name."""
-    for level in (logging.ERROR, logging.WARNING):
-        for line in reversed(lines):
-            if line.level == level:
-                return _without_function_name(line.text)
-    return ""
-
-
-def _without_function_name(text: str) -> str:
-    """Drop a leading "llama_model_load: ": it names a place in the source, which tells a person nothing."""
-    head, separator, rest = text.partition(": ")
-    return rest.strip() if separator and rest and head.replace("_", "").isalnum() and "_" in head else text.strip()
+    c_function("ggml_set_abort_callback", [ctypes.c_void_p], ctypes.c_void_p)(None)

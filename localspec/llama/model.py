@@ -12,13 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from localspec.errors import LocalspecError
+from localspec.errors import LocalspecError, OutOfMemoryError
 from localspec.llama import log
 from localspec.llama.bindings import low
-from localspec.llama.devices import NO_GPU_NAMES, device_handle
+from localspec.llama.devices import GPU_KINDS, NO_GPU_NAMES, device_handle, devices
 from localspec.llama.failures import load_failure
 from localspec.llama.gguf_start import check_gguf_start
 from localspec.llama.library import initialise
+from localspec.llama.log import LogLine
+from localspec.llama.memory import available_bytes, buffers_in, gigabytes
 
 if TYPE_CHECKING:
     from localspec.llama.context import Context
@@ -27,6 +29,7 @@ Progress = Callable[[float], bool]
 """Called while a model loads, with the part done (0 to 1); False stops the loading."""
 
 # enum llama_load_mode
+_AUTO = -1
 _READ = 0
 _MAP = 1
 
@@ -44,14 +47,14 @@ class ModelOptions:
     Attributes:
         device: name of the one device to use (see `devices.devices`); "cpu" for none but the CPU; None for all.
         gpu_layers: layers to keep on the GPU; None for all that fit llama.cpp's own idea.
-        memory_map: map the file instead of reading it. Off by default: the CPU backend repacks weights to a copy of
-            its own, and with a mapping both copies stay in memory.
+        memory_map: map the file instead of reading it. None leaves it to llama.cpp where a GPU is used, and reads on
+            the CPU alone: its backend repacks weights to a copy of its own, and with a mapping both stay in memory.
         vocabulary_only: leave the weights out: enough to compare or tokenize, not to evaluate.
     """
 
     device: str | None = None
     gpu_layers: int | None = None
-    memory_map: bool = False
+    memory_map: bool | None = None
     vocabulary_only: bool = False
 
 
@@ -78,8 +81,15 @@ class Model:
         self.options = options
         self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         check_gguf_start(path)
-        self._pointer = _load(path, _parameters(options), progress)
+        self.uses_gpu = options.gpu_layers != 0 and _may_use_gpu(options.device)
+        """Whether weights or KV cache may lie on a GPU."""
+        mode = _load_mode(options.memory_map, self.uses_gpu)
+        if mode == _READ and not options.vocabulary_only:
+            _check_memory(path)
+        self._pointer, lines = _load(path, _parameters(options, mode), progress)
         self._free = weakref.finalize(self, low.llama_model_free, self._pointer)
+        self.buffers = buffers_in(lines)
+        """Where its weights lie."""
         self.vocabulary_pointer: Any = low.llama_model_get_vocab(self._pointer)
 
     @property
@@ -159,6 +169,11 @@ class Model:
         return int(low.llama_model_n_layer(self.pointer))
 
     @cached_property
+    def width(self) -> int:
+        """Numbers in a token's hidden state."""
+        return int(low.llama_model_n_embd(self.pointer))
+
+    @cached_property
     def sliding_window(self) -> int:
         """Tokens that its sliding-window layers look back on; 0 when it has none."""
         return int(low.llama_model_n_swa(self.pointer))
@@ -174,9 +189,32 @@ class Model:
         return bool(low.llama_model_is_hybrid(self.pointer))
 
 
-def _parameters(options: ModelOptions) -> Any:
+def _may_use_gpu(device: str | None) -> bool:
+    if device is not None and device.casefold() in NO_GPU_NAMES:
+        return False
+    return any(found.kind in GPU_KINDS for found in devices())
+
+
+def _load_mode(memory_map: bool | None, uses_gpu: bool) -> int:
+    if memory_map is None:
+        return _AUTO if uses_gpu else _READ
+    return _MAP if memory_map else _READ
+
+
+def _check_memory(path: Path) -> None:
+    """Refuse weights that are larger than the free memory: Linux would not refuse them, but end the process later."""
+    needed, free = path.stat().st_size, available_bytes()
+    if needed > free:
+        raise OutOfMemoryError(
+            f"Not enough memory for the model {path.name}",
+            f"It takes {gigabytes(needed)}, and {gigabytes(free)} are free.",
+            "Close other programs, or choose a smaller model.",
+        )
+
+
+def _parameters(options: ModelOptions, mode: int) -> Any:
     parameters = low.llama_model_default_params()
-    parameters.load_mode = _MAP if options.memory_map else _READ
+    parameters.load_mode = mode
     parameters.vocab_only = options.vocabulary_only
     if options.gpu_layers is not None:
         parameters.n_gpu_layers = options.gpu_layers
@@ -188,7 +226,7 @@ def _parameters(options: ModelOptions) -> Any:
     return parameters
 
 
-def _load(path: Path, parameters: Any, progress: Progress | None) -> Any:
+def _load(path: Path, parameters: Any, progress: Progress | None) -> tuple[Any, list[LogLine]]:
     """Load, and turn a NULL into the error it stands for."""
     stopped: list[BaseException] = []
 
@@ -207,7 +245,7 @@ def _load(path: Path, parameters: Any, progress: Progress | None) -> Any:
     with log.capture.recording() as lines:
         pointer = low.llama_model_load_from_file(os.fsencode(path), parameters)
     if pointer:
-        return pointer
+        return pointer, lines
     if stopped:
         raise stopped[0]
     raise load_failure(path, lines)

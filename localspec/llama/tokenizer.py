@@ -6,6 +6,7 @@ import codecs
 import ctypes
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ import numpy as np
 from localspec.llama.bindings import low
 from localspec.llama.model import Model
 
-_CONTROL = 1 << 3
-_UNKNOWN = 1 << 0
+# LLAMA_TOKEN_ATTR_CONTROL and LLAMA_TOKEN_ATTR_UNKNOWN: what parse_special lets through.
+_SPECIAL = 1 << 3 | 1 << 0
 _NO_TOKEN = -1
 
 
@@ -83,19 +84,16 @@ class Tokenizer:
     @cached_property
     def special_texts(self) -> tuple[str, ...]:
         """Texts that `parse_special` turns into control tokens, longest first."""
-        vocabulary, attributes = self._live(), low.llama_vocab_get_attr
-        texts = {
-            self.text_of(token)
-            for token in range(self._model.vocabulary_size)
-            if attributes(vocabulary, token) & (_CONTROL | _UNKNOWN)
-        }
+        ids = range(self._model.vocabulary_size)
+        attributes = map(low.llama_vocab_get_attr, repeat(self._live()), ids)
+        texts = {self.text_of(token) for token, marks in zip(ids, attributes, strict=True) if marks & _SPECIAL}
         return tuple(sorted(texts - {""}, key=lambda text: (-len(text), text)))
 
     @cached_property
     def end_tokens(self) -> frozenset[int]:
         """Every id that ends an answer (`llama_vocab_is_eog`)."""
-        vocabulary, is_end = self._live(), low.llama_vocab_is_eog
-        return frozenset(token for token in range(self._model.vocabulary_size) if is_end(vocabulary, token))
+        ids = range(self._model.vocabulary_size)
+        return frozenset(compress(ids, map(low.llama_vocab_is_eog, repeat(self._live()), ids)))
 
     @cached_property
     def bos(self) -> int:
