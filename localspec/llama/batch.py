@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localspec.llama.bindings import low
+from localspec.llama.bindings import c_function, low
+
+ABORTED = 2
+"""What `llama_decode` returns for a pass that was cancelled."""
+
+# With bare addresses for arguments and results: the bindings' own cost a pointer object a call.
+_decode = c_function("llama_decode", [ctypes.c_void_p, low.llama_batch], ctypes.c_int32)
+
+# From how many tokens on a pass asks whether to stop. It asks at every node of the graph, about a microsecond each:
+# too dear for a pass of one token.
+_LONG_PASS = 32
 
 
 class TokenBatch:
@@ -17,6 +27,8 @@ class TokenBatch:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.interruption: BaseException | None = None
+        """What `cancelled` raised in the last pass that it ended, such as KeyboardInterrupt."""
         self._tokens = np.zeros(size, np.int32)
         self._positions = np.zeros(size, np.int32)
         self._wanted = np.zeros(size, np.int8)
@@ -25,7 +37,7 @@ class TokenBatch:
         self._sequence = np.zeros(1, np.int32)
         self._sequences = np.full(size, self._sequence.ctypes.data, np.uintp)
         self._sequence_counts = np.ones(size, np.int32)
-        self.struct: Any = low.llama_batch()
+        self._struct: Any = low.llama_batch()
         fields: dict[str, NDArray[Any]] = {
             "token": self._tokens,
             "pos": self._positions,
@@ -35,14 +47,43 @@ class TokenBatch:
         }
         kinds: dict[str, Any] = dict(low.llama_batch._fields_)
         for name, array in fields.items():
-            setattr(self.struct, name, ctypes.cast(array.ctypes.data, kinds[name]))
+            setattr(self._struct, name, ctypes.cast(array.ctypes.data, kinds[name]))
 
-    def fill(self, tokens: Sequence[int], position: int, rows: int) -> Any:
-        """Put `tokens` at `position` and on, asking for logits after the last `rows`; return the `llama_batch`."""
+    def decode(
+        self, context: Any, tokens: Sequence[int], position: int, rows: int, cancelled: Callable[[], bool] | None
+    ) -> int:
+        """Evaluate at most `size` tokens in one `llama_decode`, and return what it returned (0 is well).
+
+        Args:
+            context: a `llama_context *`.
+            tokens: their ids.
+            position: where the first one stands.
+            rows: after how many of the last ones logits are wanted.
+            cancelled: polled during a long pass; True ends it with ABORTED.
+        """
+        self._fill(tokens, position, rows)
+        if cancelled is None or len(tokens) < _LONG_PASS:
+            return int(_decode(context, self._struct))
+
+        def poll(_user_data: Any) -> bool:
+            try:
+                return cancelled()
+            except BaseException as error:  # noqa: BLE001 # ctypes would print and drop it; the caller raises it
+                self.interruption = error
+                return True
+
+        self.interruption = None
+        callback = low.ggml_abort_callback(poll)
+        low.llama_set_abort_callback(context, callback, None)
+        try:
+            return int(_decode(context, self._struct))
+        finally:
+            low.llama_set_abort_callback(context, low.ggml_abort_callback(), None)
+
+    def _fill(self, tokens: Sequence[int], position: int, rows: int) -> None:
         count = len(tokens)
         self._tokens[:count] = tokens
         np.add(self._counting[:count], position, out=self._positions[:count])
         self._wanted[: count - rows] = 0
         self._wanted[count - rows : count] = 1
-        self.struct.n_tokens = count
-        return self.struct
+        self._struct.n_tokens = count

@@ -9,28 +9,18 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.language_model import LogitRows
 from localspec.llama import log
 from localspec.llama.allocation import allocate, check_kv_memory
-from localspec.llama.batch import TokenBatch
-from localspec.llama.bindings import c_function, low
+from localspec.llama.batch import ABORTED, TokenBatch
+from localspec.llama.bindings import low
+from localspec.llama.checkpoint import Checkpoint
 from localspec.llama.context_options import MOST_ROWS, ContextOptions
 from localspec.llama.failures import decode_failure
+from localspec.llama.logits import LogitBuffer
 from localspec.llama.memory import buffers_in
 from localspec.llama.model import Model
-
-# With bare addresses for arguments and results: the bindings' own cost a pointer object a call.
-_decode = c_function("llama_decode", [ctypes.c_void_p, low.llama_batch], ctypes.c_int32)
-_logits = c_function("llama_get_logits", [ctypes.c_void_p], ctypes.c_void_p)
-
-_ABORTED = 2
-
-_LONG_PASS = 32
-"""From how many tokens on a pass asks whether to stop. It asks at every node of the graph, about a microsecond each:
-too dear for a pass of one token."""
 
 
 class EvaluationCancelledError(Exception):
@@ -74,11 +64,14 @@ class Context:
         # llama.cpp rounds the length up to a multiple of 256; the person's own number is the limit.
         self._capacity = min(length, int(low.llama_n_ctx_seq(self._pointer)))
         self._batch = TokenBatch(int(low.llama_n_batch(self._pointer)))
-        self._most_rows = min(MOST_ROWS, self._batch.size)
+        self._logits = LogitBuffer(self._pointer, min(MOST_ROWS, self._batch.size), model.vocabulary_size)
         self._vocabulary_size = model.vocabulary_size
         self._tokens: list[int] = []
-        self._rows_address = 0
-        self._rows: LogitRows = np.empty((0, self._vocabulary_size), np.float32)
+        self._stateful = model.is_recurrent or model.is_hybrid
+        self._checkpoint = Checkpoint(self._pointer, self._memory)
+        self._checkpoint_wanted = True
+        # How many tokens the last pass had, if no step back came after it.
+        self._last_pass = 0
         self.cancelled: Callable[[], bool] | None = None
         """Polled inside passes of many tokens; True ends the pass with EvaluationCancelledError."""
 
@@ -133,7 +126,7 @@ class Context:
     @property
     def why_no_roll_back(self) -> str | None:
         """The reason in words when `can_roll_back` is False."""
-        if not (self.model.is_recurrent or self.model.is_hybrid):
+        if not self._stateful:
             return None
         if low.llama_n_rs_seq(self.pointer) > LONGEST_DRAFT:
             return None
@@ -161,16 +154,8 @@ class Context:
         count = len(tokens)
         wanted = count if rows is None else rows
         self._check(tokens, count, wanted)
-        if count <= self._batch.size:
-            self._pass(tokens, wanted)
-            return self._view(wanted)
-        # The first pass takes the odd rest, so that the last one is full and holds every row.
-        start = count % self._batch.size or self._batch.size
-        self._pass(tokens[:start], 0)
-        for first in range(start, count, self._batch.size):
-            last = first + self._batch.size
-            self._pass(tokens[first:last], wanted if last == count else 0)
-        return self._view(wanted)
+        self._append(tokens, wanted, self.cancelled)
+        return self._logits.rows(wanted)
 
     def truncate(self, length: int) -> None:
         """Forget every token from position `length` on.
@@ -188,14 +173,20 @@ class Context:
             del self._tokens[length:]
             return
         kept = self._tokens[:length]
-        self.clear()
-        if kept:
-            self.evaluate(kept, 0)
+        if 0 < self._checkpoint.length <= length and self._checkpoint.restore():
+            del self._tokens[self._checkpoint.length :]
+            self._last_pass = 0
+        else:
+            self.clear()
+        self._append(kept[len(self._tokens) :], 0, None)
+        self._checkpoint_wanted = True
 
     def clear(self) -> None:
         """Forget everything."""
         low.llama_memory_clear(self._live_memory(), False)
         self._tokens.clear()
+        self._checkpoint.drop()
+        self._last_pass = 0
 
     def snapshot(self) -> Snapshot:
         """Copy what is held, to come back to it later or in another context of the same model and options."""
@@ -223,46 +214,55 @@ class Context:
         self._tokens.extend(snapshot.tokens)
 
     def _check(self, tokens: Sequence[int], count: int, wanted: int) -> None:
-        if not 0 <= wanted <= min(count, self._most_rows):
-            raise ValueError(f"{wanted} rows of logits wanted after {count} tokens; at most {self._most_rows}")
+        if not 0 <= wanted <= min(count, self._logits.most_rows):
+            raise ValueError(f"{wanted} rows of logits wanted after {count} tokens; at most {self._logits.most_rows}")
         if len(self._tokens) + count > self._capacity:
             raise ValueError(f"{len(self._tokens)} + {count} tokens do not fit into {self._capacity}")
         if count and not (min(tokens) >= 0 and max(tokens) < self._vocabulary_size):
             raise ValueError(f"an id is not in the vocabulary of {self._vocabulary_size}")
 
-    def _pass(self, tokens: Sequence[int], rows: int) -> None:
-        """One `llama_decode`; afterwards `self._tokens` is what the cache holds, also when it failed."""
-        if not tokens:
+    def _append(self, tokens: Sequence[int], rows: int, cancelled: Callable[[], bool] | None) -> None:
+        """Evaluate `tokens` in as many passes as they need."""
+        count, size = len(tokens), self._batch.size
+        if count == 0:
             return
+        # The first pass takes the odd rest, so that the last one is full and holds every row.
+        first = count % size or size
+        self._pass(tokens[:first] if first < count else tokens, rows if first == count else 0, cancelled)
+        for start in range(first, count, size):
+            self._pass(tokens[start : start + size], rows if start + size == count else 0, cancelled)
+
+    def _pass(self, tokens: Sequence[int], rows: int, cancelled: Callable[[], bool] | None) -> None:
+        """One `llama_decode`; afterwards `self._tokens` is what the cache holds, also when it failed."""
         pointer = self.pointer
         warnings = log.capture.warnings
-        batch = self._batch.fill(tokens, len(self._tokens), rows)
-        if self.cancelled is not None and len(tokens) >= _LONG_PASS:
-            code = self._decode_until_cancelled(pointer, batch, self.cancelled)
-        else:
-            code = _decode(pointer, batch)
-        if code == 0:
-            self._tokens.extend(tokens)
-            return
+        if self._stateful and len(tokens) == 1:
+            self._keep_state()
+        code = self._batch.decode(pointer, tokens, len(self._tokens), rows, cancelled)
         self._tokens.extend(tokens)
+        self._last_pass = len(tokens)
+        if code == 0:
+            return
         self._settle()
-        if code == _ABORTED:
-            raise EvaluationCancelledError
+        if code == ABORTED:
+            raise self._batch.interruption or EvaluationCancelledError
         raise decode_failure(code, log.capture.since(warnings))
 
-    def _decode_until_cancelled(self, pointer: Any, batch: Any, cancelled: Callable[[], bool]) -> int:
-        callback = low.ggml_abort_callback(lambda _user_data: cancelled())
-        low.llama_set_abort_callback(pointer, callback, None)
-        try:
-            return int(_decode(pointer, batch))
-        finally:
-            low.llama_set_abort_callback(pointer, low.ggml_abort_callback(), None)
+    def _keep_state(self) -> None:
+        """Before a pass of one token, which a later cut may take back along with others: copy a recurrent state.
+
+        Once after each step back, and again when the copy is as old as the longest draft.
+        """
+        length = len(self._tokens)
+        if length and (self._checkpoint_wanted or length - self._checkpoint.length >= MOST_ROWS):
+            self._checkpoint.take(length)
+            self._checkpoint_wanted = False
 
     def _settle(self) -> None:
         """After a failed pass: llama.cpp keeps the micro-batches that went through, so ask how far it came."""
         memory = self._live_memory()
         held = int(low.llama_memory_seq_pos_max(memory, 0)) + 1
-        if self.model.is_recurrent or self.model.is_hybrid or not self._reaches_back(held):
+        if self._stateful or not self._reaches_back(held):
             self.clear()
         else:
             del self._tokens[held:]
@@ -270,8 +270,12 @@ class Context:
     def _cut(self, length: int) -> bool:
         """Remove the tokens from `length` on in place; False when the cache is not then what it should be."""
         memory = self._live_memory()
+        if self._stateful and len(self._tokens) - length >= self._last_pass:
+            return False
         if not low.llama_memory_seq_rm(memory, 0, length, -1):
             return False
+        self._last_pass = 0
+        self._checkpoint_wanted = True
         return low.llama_memory_seq_pos_max(memory, 0) == length - 1 and self._reaches_back(length)
 
     def _reaches_back(self, length: int) -> bool:
@@ -287,14 +291,3 @@ class Context:
 
     def _live_memory(self) -> Any:
         return self._memory if self.pointer else None
-
-    def _view(self, rows: int) -> LogitRows:
-        if rows == 0:
-            return self._rows[:0]
-        address = _logits(self._pointer)
-        if address != self._rows_address:
-            # llama.cpp moved its buffer to make room. The view claims all rows ever asked for; only `rows` are read.
-            floats = (ctypes.c_float * (self._most_rows * self._vocabulary_size)).from_address(address)
-            self._rows = np.ctypeslib.as_array(floats).reshape(self._most_rows, self._vocabulary_size)
-            self._rows_address = address
-        return self._rows[:rows]
