@@ -110,6 +110,12 @@ class TestTranscript:
         assert transcript.encode("q:", "|") == [1, 2]
         assert transcript.encode("q:ab", "|")[2:] != [3]
 
+    def test_a_text_written_again_in_other_ids_is_remembered_in_those(self) -> None:
+        transcript = Transcript(self.tokenizer)
+        transcript.remember("q:ab", "|", [1, 2, 3])
+        transcript.remember("q:abc", "|", [1, 2, *b"abc"])
+        assert transcript.encode("q:ab", "|") == Transcript(self.tokenizer).encode("q:ab", "|")
+
     def test_another_barrier_is_another_text(self) -> None:
         transcript = Transcript(self.tokenizer)
         transcript.remember("q|ab", "|", [7])
