@@ -71,7 +71,7 @@ def _one_round(
         accepted=accepted,
         tokens=kept,
         origins=_origins(len(draft.tokens), accepted, len(kept)),
-        source=draft.source,
+        source=draft.source if draft.tokens else "none",
         confidences=draft.confidences,
         draft_seconds=draft.evaluate_seconds,
         target_seconds=verified - verifying,
