@@ -1,0 +1,230 @@
+# ruff: noqa: ARG002 # an error is often an argument that is not looked at
+"""Rules with one error each, of the kinds that were made before. The exactness test must find every one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from localspec.decoding.acceptance import AcceptanceRule, Coupled, Greedy, Rejection, Target, Verdict
+from localspec.decoding.coupling import shared_choice
+from localspec.decoding.distributions import Distribution, Probabilities, Sparse, residual
+from localspec.decoding.rounds import Draft
+from localspec.decoding.sampling import SamplingSettings
+from tests.decoding.scenarios import FAR, PLAIN, SCENARIOS, RuleMaker, Scenario
+
+_TOKENS = np.arange(7)
+
+
+class OpenRejection(Rejection):
+    """Speculative sampling in pieces that can be replaced; as it stands it is right."""
+
+    def __init__(self, sampling: SamplingSettings) -> None:
+        assert sampling.seed is not None
+        super().__init__(sampling.seed)
+        self._seed = sampling.seed
+
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        for i, (token, q) in enumerate(zip(draft.tokens, draft.distributions, strict=True)):
+            assert q is not None
+            p, u = target(i), self._uniform()
+            if not self.accepts(p, q, token, u):
+                return Verdict(i, self.correction(p, q, token, u))
+        return Verdict(len(draft.tokens), self.bonus(draft, target))
+
+    def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
+        return u < p.probability(token) / q.probability(token)
+
+    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
+        return residual(p, q, token).draw(self._uniform())
+
+    def bonus(self, draft: Draft, target: Target) -> int:
+        return target(len(draft.tokens)).draw(self._uniform())
+
+
+def _vectors(p: Distribution, q: Distribution) -> tuple[Probabilities, Probabilities]:
+    return np.array([p.probability(t) for t in range(7)]), np.array([q.probability(t) for t in range(7)])
+
+
+class ResidualOfAbsoluteDifferences(OpenRejection):
+    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
+        of_p, of_q = _vectors(p, q)
+        return Sparse(_TOKENS, np.abs(of_p - of_q)).draw(self._uniform())
+
+
+class ResidualWithoutMax(OpenRejection):
+    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
+        of_p, of_q = _vectors(p, q)
+        cumulative = np.cumsum(of_p - of_q)
+        return int(np.argmax(cumulative >= self._uniform() * cumulative.max()))
+
+
+class ResidualIsP(OpenRejection):
+    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
+        return p.draw(self._uniform())
+
+
+class ResidualIsPWithoutTheRejected(OpenRejection):
+    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
+        return residual(p, None, token).draw(self._uniform())
+
+
+class SwappedInTheResidual(OpenRejection):
+    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
+        return residual(q, p, token).draw(self._uniform())
+
+
+class SwappedInTheAcceptance(OpenRejection):
+    def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
+        return u < q.probability(token) / max(p.probability(token), 1e-9)
+
+
+class OneNumberForAcceptanceAndResidual(OpenRejection):
+    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
+        return residual(p, q, token).draw(u)
+
+
+class OneNumberForProposalAndAcceptance(OpenRejection):
+    def propose(self, q: Distribution, position: int) -> int:
+        self._last = self._uniform()
+        return q.draw(self._last)
+
+    def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
+        return super().accepts(p, q, token, self._last)
+
+
+class ReseededEveryRound(OpenRejection):
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        self._uniform = random.Random(self._seed).random
+        return super().verify(draft, target, position)
+
+
+class AlwaysAccepts(OpenRejection):
+    def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
+        return True
+
+
+class GreedyProposalSaidToBeDrawn(OpenRejection):
+    def propose(self, q: Distribution, position: int) -> int:
+        return q.likeliest()
+
+
+class BonusFromQ(OpenRejection):
+    def bonus(self, draft: Draft, target: Target) -> int:
+        q = draft.distributions[-1] if draft.distributions else None
+        return (q or target(0)).draw(self._uniform())
+
+
+class OneRowLate(OpenRejection):
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        return super().verify(draft, lambda i: target(min(i + 1, len(draft.tokens))), position)
+
+
+class OneRowEarly(OpenRejection):
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        return super().verify(draft, lambda i: target(max(i - 1, 0)), position)
+
+
+class PenaltiesWithoutTheDraft(SamplingSettings):
+    """Settings whose window ends where the draft begins."""
+
+    def window(self, text: Sequence[int], drafted: Sequence[int] = ()) -> Sequence[int]:
+        return super().window(text)
+
+
+class OneNoiseForTheWholeDraft(Coupled):
+    def propose(self, q: Distribution, position: int) -> int:
+        return shared_choice(q, self._seed, 0)
+
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        for i, token in enumerate(draft.tokens):
+            if (own := shared_choice(target(i), self._seed, position)) != token:
+                return Verdict(i, own)
+        return Verdict(len(draft.tokens), shared_choice(target(len(draft.tokens)), self._seed, position))
+
+
+class NoiseByPlaceInTheRound(Coupled):
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        return super().verify(draft, target, 0)
+
+
+class KeepsWhatTheNoiseLikedLess(Coupled):
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        verdict = super().verify(draft, target, position)
+        if verdict.accepted < len(draft.tokens) and target(verdict.accepted).probability(verdict.token) < 0.3:
+            return Verdict(verdict.accepted, draft.tokens[verdict.accepted])
+        return verdict
+
+
+class KeepsTheSecondLikeliest(Greedy):
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        verdict = super().verify(draft, target, position)
+        if verdict.accepted < len(draft.tokens):
+            return Verdict(verdict.accepted, draft.tokens[verdict.accepted])
+        return verdict
+
+
+class Claims(OpenRejection):
+    """Says that every guess was drawn from one given q, whatever it was drawn from; None for a deterministic guess."""
+
+    def __init__(self, q: Distribution | None, sampling: SamplingSettings) -> None:
+        super().__init__(sampling)
+        self._claimed = q
+
+    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
+        return Rejection.verify(
+            self, replace(draft, distributions=(self._claimed,) * len(draft.tokens)), target, position
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A rule with an error, where it shows, and how many answers it takes to see it nearly always."""
+
+    scenario: Scenario
+    rule_maker: RuleMaker
+    answers: int = 400
+
+
+def _seeded(rule: Callable[[int], AcceptanceRule]) -> RuleMaker:
+    return lambda _name, sampling: rule(sampling.seed or 0)
+
+
+def _open(rule: Callable[[SamplingSettings], AcceptanceRule]) -> RuleMaker:
+    return lambda _name, sampling: rule(sampling)
+
+
+_FORGETFUL = PenaltiesWithoutTheDraft(1.0, 0, 1.0, 0.0, frequency_penalty=1.0, repetition_penalty=1.5, penalty_window=3)
+
+_FAR = SCENARIOS["far draft"]
+
+_DENSE = SCENARIOS["dense"]
+
+PLANTED: dict[str, Planted] = {
+    "residual |p - q|": Planted(_FAR, _open(ResidualOfAbsoluteDifferences)),
+    "residual p - q without max": Planted(_FAR, _open(ResidualWithoutMax)),
+    "residual is p": Planted(_FAR, _open(ResidualIsP), 700),
+    "residual is p without the rejected token": Planted(_FAR, _open(ResidualIsPWithoutTheRejected), 1800),
+    "p and q swapped in the residual": Planted(_FAR, _open(SwappedInTheResidual)),
+    "p and q swapped in the acceptance": Planted(_FAR, _open(SwappedInTheAcceptance)),
+    "one number for acceptance and residual": Planted(_FAR, _open(OneNumberForAcceptanceAndResidual), 1800),
+    "one number for proposal and acceptance": Planted(_FAR, _open(OneNumberForProposalAndAcceptance), 1800),
+    "reseeded every round": Planted(_FAR, _open(ReseededEveryRound)),
+    "always accepts": Planted(_DENSE, _open(AlwaysAccepts)),
+    "greedy proposal said to be drawn": Planted(_DENSE, _open(GreedyProposalSaidToBeDrawn)),
+    "q of another distribution": Planted(_DENSE, _open(partial(Claims, Sparse(_TOKENS, np.ones(7))))),
+    "bonus from q": Planted(_DENSE, _open(BonusFromQ), 900),
+    "one row late": Planted(_DENSE, _open(OneRowLate)),
+    "one row early": Planted(_DENSE, _open(OneRowEarly), 900),
+    "penalties without the draft": Planted(Scenario(_FORGETFUL), _open(OpenRejection), 1500),
+    "one noise for the whole draft": Planted(_DENSE, _seeded(OneNoiseForTheWholeDraft), 1800),
+    "noise by place in the round": Planted(_DENSE, _seeded(NoiseByPlaceInTheRound)),
+    "keeps what the noise liked less": Planted(_DENSE, _seeded(KeepsWhatTheNoiseLikedLess)),
+    "keeps the second likeliest": Planted(
+        Scenario(replace(PLAIN, temperature=0.0), draft=FAR), lambda _name, _sampling: KeepsTheSecondLikeliest()
+    ),
+}

@@ -1,0 +1,210 @@
+"""Table models, drafters and settings under which exactness is tested, and the runs that gather the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localspec.decoding.acceptance import AcceptanceRule, rule_for
+from localspec.decoding.distributions import Sparse
+from localspec.decoding.draft_length import FixedLength
+from localspec.decoding.drafters import Drafter
+from localspec.decoding.drafters.model import ModelDrafter
+from localspec.decoding.loop import speculate
+from localspec.decoding.rounds import Draft, Round, Turn
+from localspec.decoding.sampling import SamplingSettings
+from tests.decoding.exactness import Tally
+from tests.decoding.reference_sampling import boundary_margin, exact_probabilities
+from tests.decoding.table_model import Table, TableModel, near, random_table
+
+PROMPT = (1, 2, 1)
+VOCABULARY = 7
+TARGET = random_table(1, VOCABULARY)
+CLOSE = near(TARGET, 2, 0.8)
+FAR = random_table(3, VOCABULARY)
+PLAIN = SamplingSettings(temperature=1.0, top_k=0, top_p=1.0, min_p=0.0)
+
+RuleMaker = Callable[[str, SamplingSettings], AcceptanceRule]
+
+
+class GuessingDrafter:
+    """Guesses from rules of its own, without a model.
+
+    Args:
+        vocabulary: ids below it exist.
+        honest_q: draw each guess from a fixed distribution and say so; else guess the successor of the last token and
+            claim nothing (q None).
+    """
+
+    name = "guessing"
+
+    def __init__(self, vocabulary: int, honest_q: bool) -> None:
+        self._vocabulary = vocabulary
+        self._q = Sparse(np.array([5, 2, 0]), np.array([0.5, 0.3, 0.2])) if honest_q else None
+
+    def prepare(self, text: Sequence[int], cancelled: Callable[[], bool]) -> None:
+        """Nothing to catch up with."""
+
+    def draft(self, text: Sequence[int], limit: int, turn: Turn) -> Draft:
+        tokens = list(text)
+        for _ in range(limit):
+            position = len(tokens)
+            tokens.append(
+                turn.rule.propose(self._q, position) if self._q else (tokens[-1] * 2 + position) % self._vocabulary
+            )
+        guesses = tuple(tokens[len(text) :])
+        return Draft(guesses, (self._q,) * len(guesses), (), self.name)
+
+    def agree(self, length: int) -> None:
+        """Nothing to forget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What one exactness test runs.
+
+    Attributes:
+        draft: the draft model's table; "deterministic" or "other q" for a `GuessingDrafter`.
+        answer: tokens in one answer: enough for a few rounds, so that a roll-back stands before most of them.
+    """
+
+    sampling: SamplingSettings = PLAIN
+    target: Table = field(default_factory=lambda: TARGET)
+    draft: Table | str = field(default_factory=lambda: CLOSE)
+    draft_length: int = 3
+    answer: int = 8
+    prompt: tuple[int, ...] = PROMPT
+
+    def drafter(self) -> Drafter:
+        vocabulary = self.target.shape[-1]
+        if isinstance(self.draft, str):
+            return GuessingDrafter(vocabulary, honest_q=self.draft == "other q")
+        return ModelDrafter(TableModel(self.draft), vocabulary)
+
+
+def _with(**changes: object) -> SamplingSettings:
+    return replace(PLAIN, **changes)  # type: ignore[arg-type] # names of settings
+
+
+WIDE = random_table(4, 197, spread=2.5)
+WIDE_DRAFT = near(WIDE[:131, :131], 5, 0.7)
+_ALL_PENALTIES = {"repetition_penalty": 1.3, "presence_penalty": 0.3, "frequency_penalty": 0.4, "penalty_window": 3}
+_BIAS = ((0, 1.5), (3, -1.0), (5, float("-inf")))
+_RARE = ((5, -2.0), (6, -2.0))
+"""On the ids that the smaller draft lacks: it drafts nothing more once the target has written one."""
+
+SCENARIOS: dict[str, Scenario] = {
+    "dense": Scenario(),
+    "cold": Scenario(_with(temperature=0.3)),
+    "hot": Scenario(_with(temperature=1.5)),
+    "far draft": Scenario(draft=FAR),
+    "top-k": Scenario(_with(top_k=3)),
+    "top-k 1": Scenario(_with(top_k=1)),
+    "top-k beyond the vocabulary": Scenario(_with(top_k=1000)),
+    "top-p": Scenario(_with(top_p=0.8)),
+    "min-p": Scenario(_with(min_p=0.15)),
+    "top-k and top-p": Scenario(_with(top_k=4, top_p=0.85), draft=FAR),
+    "top-p and min-p": Scenario(_with(top_p=0.95, min_p=0.1, temperature=1.5)),
+    "all truncations": Scenario(_with(top_k=5, top_p=0.9, min_p=0.05, temperature=0.8)),
+    "repetition penalty": Scenario(_with(repetition_penalty=1.8, penalty_window=3)),
+    "presence penalty": Scenario(_with(presence_penalty=1.2, penalty_window=2)),
+    "frequency penalty": Scenario(_with(frequency_penalty=0.8, penalty_window=4)),
+    "penalties over the whole text": Scenario(_with(frequency_penalty=0.5, penalty_window=-1), answer=5),
+    "logit bias": Scenario(_with(logit_bias=_BIAS)),
+    "everything": Scenario(_with(top_k=5, top_p=0.9, min_p=0.05, temperature=1.2, logit_bias=_BIAS, **_ALL_PENALTIES)),
+    "smaller draft vocabulary": Scenario(_with(logit_bias=_RARE), draft=near(TARGET[:5, :5], 6, 0.5)),
+    "smaller draft vocabulary, top-k": Scenario(_with(top_k=6, logit_bias=_RARE), draft=near(TARGET[:5, :5], 6, 0.5)),
+    "larger draft vocabulary": Scenario(draft=random_table(7, 11)),
+    "larger draft vocabulary, top-p": Scenario(_with(top_p=0.9), draft=random_table(7, 11)),
+    "deterministic draft": Scenario(draft="deterministic"),
+    "deterministic draft, top-k": Scenario(_with(top_k=4), draft="deterministic"),
+    "q of its own": Scenario(draft="other q"),
+    "q of its own, top-p": Scenario(_with(top_p=0.9), draft="other q"),
+    "order 2": Scenario(target=random_table(8, 5, order=2), draft=random_table(9, 5), draft_length=2),
+    "draft length 1": Scenario(draft_length=1, answer=6),
+    "draft length 6": Scenario(draft=near(TARGET, 10, 0.2), draft_length=6, answer=14),
+    "wide": Scenario(target=WIDE, draft=WIDE_DRAFT),
+    "wide, top-k": Scenario(_with(top_k=2, temperature=1.5), target=WIDE, draft=WIDE_DRAFT),
+    "wide, top-p": Scenario(_with(top_p=0.9), target=WIDE, draft=WIDE_DRAFT),
+}
+
+
+class ExactTarget:
+    """The target's exact distributions after a text, each worked out once by the slow reference."""
+
+    def __init__(self, table: Table, sampling: SamplingSettings) -> None:
+        self._table = table
+        self._sampling = sampling
+        self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self._joint: dict[tuple[int, ...], NDArray[np.float64]] = {}
+
+    def after(self, text: Sequence[int]) -> NDArray[np.float64]:
+        order = self._table.ndim - 1
+        window = self._sampling.penalty_window if self._sampling.penalises else 0
+        context = tuple(text) if window < 0 else tuple(text[-max(order, window) :])
+        if context not in self._known:
+            logits = self._table[context[-order:]]
+            # Rounding must not decide what is truncated, or the two would differ and both be right.
+            assert boundary_margin(logits, self._sampling, context) > 1e-5
+            self._known[context] = exact_probabilities(logits, self._sampling, context)
+        return self._known[context]
+
+    def joint_of_three(self, text: tuple[int, ...]) -> NDArray[np.float64]:
+        """The joint distribution of the three tokens after `text`, flattened."""
+        if text not in self._joint:
+            size = self._table.shape[-1]
+            joint = np.zeros((size, size, size))
+            for a in np.flatnonzero(first := self.after(text)).tolist():
+                for b in np.flatnonzero(second := self.after((*text, a))).tolist():
+                    joint[a, b] = first[a] * second[b] * self.after((*text, a, b))
+            self._joint[text] = joint.ravel()
+        return self._joint[text]
+
+
+def gather(
+    scenario: Scenario, rule_name: str, answers: int, rule_maker: RuleMaker = rule_for, first_seed: int = 0
+) -> Tally:
+    """Give many answers through the real loop, each with a seed of its own, and tally every emitted token."""
+    tally = Tally()
+    exact = ExactTarget(scenario.target, scenario.sampling)
+    target, drafter = TableModel(scenario.target), scenario.drafter()
+    few = scenario.target.shape[-1] <= VOCABULARY
+    for seed in range(first_seed, first_seed + answers):
+        text = list(scenario.prompt)
+        rule = rule_maker(rule_name, replace(scenario.sampling, seed=seed))
+        for finished in answer_once(scenario, target, drafter, rule):
+            for place, token in enumerate(finished.tokens):
+                role = _role(place, finished)
+                tally.add((role, text[-1] if few else None), exact.after(text), token)
+                text.append(token)
+        if few:
+            _tally_joint(tally, exact, text, len(scenario.prompt))
+    return tally
+
+
+def answer_once(scenario: Scenario, target: TableModel, drafter: Drafter, rule: AcceptanceRule) -> list[Round]:
+    """The rounds of one answer to the scenario's prompt."""
+    text = list(scenario.prompt)
+    target.truncate(0)
+    target.evaluate(text[:-1], rows=0)
+    target.calls.clear()
+    drafter.prepare(text, lambda: False)
+    turn = Turn(scenario.sampling, rule, FixedLength(scenario.draft_length), max_tokens=scenario.answer)
+    return list(speculate(target, drafter, text, turn))
+
+
+def _tally_joint(tally: Tally, exact: ExactTarget, text: list[int], start: int) -> None:
+    """The first three tokens as one outcome: dependence between them shows here."""
+    a, b, c = text[start : start + 3]
+    joint = exact.joint_of_three(tuple(text[:start]))
+    size = round(joint.size ** (1 / 3))
+    tally.add("the first three together", joint, (a * size + b) * size + c)
+
+
+def _role(place: int, finished: Round) -> str | int:
+    if not finished.drafted:
+        return "plain"
+    return "bonus" if place == len(finished.drafted) else place
