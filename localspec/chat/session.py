@@ -23,8 +23,8 @@ from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.language_model import LanguageModel, keep_common_prefix
 from localspec.decoding.loop import speculate
 from localspec.decoding.prefill import prefill
-from localspec.decoding.rounds import Finish, Turn, never
-from localspec.errors import UsageError
+from localspec.decoding.rounds import Finish, Round, Turn, never
+from localspec.errors import LocalspecError, UsageError
 
 
 class ChatSession:
@@ -162,10 +162,8 @@ class ChatSession:
     ) -> Generator[AnswerRound, None, None]:
         """Write the answer round by round, until it ends or a stop string appears in it."""
         with closing(speculate(self._target, drafter, tokens, turn)) as rounds:
-            for finished in rounds:
+            while answer.finish is None and (finished := _next_round(rounds)) is not None:
                 yield answer.take(finished, self._target.length)
-                if answer.finish is not None:
-                    return
 
     def _settle(self, fitted: Fitted, answer: AnswerInProgress) -> None:
         """Cut every cache back to what was kept of the answer, and remember the ids it was really written in."""
@@ -200,7 +198,26 @@ def _turn(request: AnswerRequest, end_tokens: frozenset[int], cancelled: Callabl
             cancelled=cancelled,
         )
     except ValueError as error:
-        raise UsageError("These settings cannot be used", f"{error}.".capitalize(), "Change that setting.") from error
+        words = str(error)
+        raise UsageError(
+            "These settings cannot be used", f"{words[:1].upper()}{words[1:]}.", "Change that setting."
+        ) from error
+
+
+def _next_round(rounds: Iterator[Round]) -> Round | None:
+    """The next round, or None when the answer is over.
+
+    Raises:
+        LocalspecError: the model put out what no token can be drawn from.
+    """
+    try:
+        return next(rounds, None)
+    except ValueError as error:
+        raise LocalspecError(
+            "The answer cannot go on",
+            f"No token can be drawn from what the model put out: {error}.",
+            "Take back a logit bias that forbids too much; else try another file of the model, or the CPU.",
+        ) from error
 
 
 def _thinking_tokens(tokenizer: Tokenizer) -> dict[int, bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 
 from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
@@ -40,11 +41,12 @@ class LoadedPair:
             LocalspecError: see `EngineClient.load`.
         """
         began = time.perf_counter()
+        options = _context_options(pair)
         with ExitStack() as owned:
             models = _Loading(owned, report, cancelled)
             draft = models.draft_for(pair) if pair.draft else None
             target = models.load(pair.target, "target")
-            options = _context_options(pair, target)
+            options = replace(options, length=options.length or min(target.trained_context, DEFAULT_CONTEXT))
             self._contexts = [owned.enter_context(Context(target, options))]
             if draft is not None:
                 self._contexts.append(owned.enter_context(Context(draft, options)))
@@ -66,7 +68,7 @@ class LoadedPair:
                 context_size=self._contexts[0].capacity,
                 threads=options.threads or default_threads(),
                 seconds=time.perf_counter() - began,
-                notes=(template.note,) if template.note else (),
+                notes=tuple(filter(None, (template.note, _beyond_training(target, self._contexts[0].capacity)))),
             )
             self._owned = owned.pop_all()
 
@@ -116,7 +118,8 @@ class _Loading:
         return self.load(pair.draft, "draft")
 
 
-def _context_options(pair: LoadPair, target: Model) -> ContextOptions:
+def _context_options(pair: LoadPair) -> ContextOptions:
+    """Checked before anything is loaded."""
     try:
         flash_attention = FlashAttention(pair.flash_attention)
     except ValueError:
@@ -124,7 +127,7 @@ def _context_options(pair: LoadPair, target: Model) -> ContextOptions:
             f"Flash attention cannot be {pair.flash_attention!r}", f"It can be {', '.join(FlashAttention)}."
         ) from None
     return ContextOptions(
-        length=pair.context if pair.context is not None else min(target.trained_context, DEFAULT_CONTEXT),
+        length=pair.context,
         kv_type=pair.kv_type,
         flash_attention=flash_attention,
         threads=pair.threads,
@@ -140,10 +143,19 @@ def _require_roll_back(contexts: list[Context]) -> None:
     for context in contexts:
         if not context.can_roll_back:
             raise PairMismatchError(
-                f"{context.model.path.name} cannot be used for speculation",
-                f"{context.why_no_roll_back}.".capitalize(),
+                "Rejected guesses could not be taken back",
+                f"For {context.model.path.name}, {context.why_no_roll_back}.",
                 "Load the target without a draft, or choose another pair.",
             )
+
+
+def _beyond_training(target: Model, capacity: int) -> str:
+    if capacity <= target.trained_context:
+        return ""
+    return (
+        f"The context of {capacity:,} tokens is longer than the {target.trained_context:,} the model was trained on; "
+        "beyond those its answers may fall apart."
+    )
 
 
 def _described(model: Model, settings: ModelSettings) -> LoadedModel:

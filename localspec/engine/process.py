@@ -5,12 +5,14 @@ from __future__ import annotations
 import atexit
 import contextlib
 import itertools
+import math
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,7 +28,7 @@ START_MARK = b"localspec engine\n"
 
 _PATIENCE_SECONDS = 2.0
 _LOGS_KEPT = 10
-_LOG_END_BYTES = 65536
+_LOG_PART_BYTES = 65536
 
 # Ctrl-C in a terminal reaches the whole process group; the child must ignore it before the imports, which take a while.
 _BOOTSTRAP = (
@@ -130,17 +132,19 @@ class EngineProcess:
 
     def _read(self) -> None:
         """Sort replies into the inboxes until the child is gone; then say so in each of them."""
-        with self._events:
-            for reply in _replies(self._events):
-                inbox = self._inboxes.get(reply.number)
-                # Replies to a command that nobody waits for any more are dropped.
-                if inbox is not None:
-                    inbox.put(reply.body)
-        self._death = self._reap()
-        self._over.set()
-        for inbox in tuple(self._inboxes.values()):
-            inbox.put(None)
-        self._outbox.put(None)
+        try:
+            with self._events:
+                for reply in _replies(self._events):
+                    inbox = self._inboxes.get(reply.number)
+                    # Replies to a command that nobody waits for any more are dropped.
+                    if inbox is not None:
+                        inbox.put(reply.body)
+        finally:
+            self._death = self._reap()
+            self._over.set()
+            for inbox in tuple(self._inboxes.values()):
+                inbox.put(None)
+            self._outbox.put(None)
 
     def _reap(self) -> EngineDiedError | None:
         """Wait for the end of a child that has closed its pipe; say why, unless it was asked to end."""
@@ -151,7 +155,7 @@ class EngineProcess:
             code = self._process.wait()
         if self._closing:
             return None
-        return explain_death(code, _end_of(self.log_file), self.log_file)
+        return explain_death(code, _beginning_and_end_of(self.log_file), self.log_file)
 
 
 def _start(log_file: Path) -> subprocess.Popen[bytes]:
@@ -205,8 +209,7 @@ def _new_log_file() -> Path:
     folder = locations.log_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        logs = sorted(folder.glob("engine-*.log"), key=lambda log: log.stat().st_mtime)
-        for log in logs[: -_LOGS_KEPT + 1]:
+        for log in sorted(folder.glob("engine-*.log"), key=_age)[_LOGS_KEPT - 1 :]:
             log.unlink(missing_ok=True)
     except OSError as error:
         raise LocalspecError(
@@ -217,8 +220,21 @@ def _new_log_file() -> Path:
     return folder / f"engine-{os.getpid()}-{next(_starts)}.log"
 
 
-def _end_of(log_file: Path) -> str:
-    with log_file.open("rb") as log:
-        beginning = log.read(4096)
-        log.seek(max(4096, log.seek(0, os.SEEK_END) - _LOG_END_BYTES))
-        return (beginning + log.read()).decode("utf-8", "replace")
+def _age(log_file: Path) -> float:
+    """Seconds since it was last written; one that another engine has just removed is the oldest."""
+    try:
+        return time.time() - log_file.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf
+
+
+def _beginning_and_end_of(log_file: Path) -> str:
+    """What matters of a log: how llama.cpp was built stands at its beginning, why it died at its end."""
+    try:
+        with log_file.open("rb") as log:
+            beginning = log.read(_LOG_PART_BYTES)
+            log.seek(max(_LOG_PART_BYTES, log.seek(0, os.SEEK_END) - _LOG_PART_BYTES))
+            return (beginning + log.read()).decode("utf-8", "replace")
+    except OSError:
+        # A person may have removed it.
+        return ""

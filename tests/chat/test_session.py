@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -419,6 +420,15 @@ def test_impossible_settings_are_told_in_words(wrong: dict) -> None:
     with pytest.raises(UsageError) as caught:
         list(talk.session.answer(talk.request("hi", **wrong)))
     assert caught.value.title
+    assert caught.value.hint
+    assert talk.say("hi")[0].text == "abc"
+
+
+def test_a_model_that_puts_out_nothing_usable_is_told_in_words() -> None:
+    talk = Talk(["abc"])
+    forbidding = replace(GREEDY, logit_bias=tuple((token, -math.inf) for token in range(talk.tokenizer.size)))
+    with pytest.raises(LocalspecError, match="cannot go on"):
+        list(talk.session.answer(talk.request("hi", sampling=forbidding)))
     assert talk.say("hi")[0].text == "abc"
 
 

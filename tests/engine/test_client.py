@@ -212,6 +212,12 @@ def test_a_device_that_is_not_there_is_told_in_words(client: EngineClient, pair:
         list(client.load(replace(pair, target=target)))
 
 
+def test_a_context_beyond_the_training_is_noted(client: EngineClient, pair: LoadPair) -> None:
+    loaded = list(client.load(replace(pair, draft=None, context=8300)))[-1]
+    assert isinstance(loaded, Loaded)
+    assert "8,192" in loaded.notes[0]
+
+
 def test_impossible_requests_are_told_in_words_and_the_pair_stays(ready: EngineClient) -> None:
     with pytest.raises(ContextFullError, match="longer than the context"):
         list(ready.answer(asking("word " * 3000)))
