@@ -133,8 +133,8 @@ class SetUp:
                 f"Remove .venv and build in {self.place.folder}, then run the same command again.",
             )
         if work.install:
-            names = ",".join(wanted.extras)
-            self._pip("installing localspec and what it needs", "install", "--editable", f".[{names}]")
+            extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
+            self._pip("installing localspec and what it needs", "install", "--editable", f".{extras}")
 
     def _make_venv(self) -> None:
         if self._answers("-c", "import sys; sys.exit(sys.version_info < (3, 11))"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LINES_SHOWN = 15
 _SECONDS_BETWEEN_LINES = 60
-_TAIL_BYTES = 20_000  # compiler commands are long; the last progress mark is within these
+_TAIL_BYTES = 200_000  # the last progress mark may stand before long warnings
 
 
 def say(words: str) -> None:

@@ -167,6 +167,16 @@ def test_an_extra_is_added_to_those_there(made: Checkout, tmp_path: Path) -> Non
     assert json.loads(checkout.stamp.read_text())["extras"] == ["demo", "test"]
 
 
+def test_a_venv_made_by_hand_keeps_its_llama_cpp(made: Checkout, tmp_path: Path) -> None:
+    checkout = made.moved(tmp_path / "checkout")
+    checkout.stamp.unlink()
+
+    code, _, errors = checkout.run("setup")
+
+    assert code == 0, errors
+    assert checkout.builds == made.builds
+
+
 def test_a_damaged_venv_is_made_anew(made: Checkout, tmp_path: Path) -> None:
     checkout = made.moved(tmp_path / "checkout")
     python = checkout.root / ".venv" / "bin" / "python"
