@@ -102,7 +102,7 @@ def read_pair(target: RangedFile, draft: RangedFile) -> PairHeaders:
         _refuse(target, draft, _token_mismatch(first or (), second or ()))
     # One after the other: the same tokens mean the same merges, and the first tells how long those are.
     draft_header = readings[1].finish()
-    headers = PairHeaders(readings[0].finish(draft_header.array_bytes), draft_header)
+    headers = PairHeaders(readings[0].finish(draft_header), draft_header)
     _refuse(target, draft, mismatch(headers.target, headers.draft))
     return headers
 

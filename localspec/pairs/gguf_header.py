@@ -32,6 +32,19 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class LongArray:
+    """An array of strings that was passed over, for instance the merges of a tokenizer.
+
+    Attributes:
+        count: how many strings.
+        bytes: how long it is in the file, lengths of the strings included.
+    """
+
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class GgufHeader:
     """What a GGUF says of itself.
 
@@ -43,7 +56,7 @@ class GgufHeader:
         tensors: in the order of the file, which is the order of their data.
         data_offset: bytes from the start of the file to the data of the first tensor.
         file_size: bytes of the file.
-        array_bytes: length in bytes of each string array that was walked, by key and count; see GgufReading.
+        long_arrays: the arrays of strings that were passed over, by key.
     """
 
     name: str
@@ -53,7 +66,7 @@ class GgufHeader:
     tensors: tuple[Tensor, ...]
     data_offset: int
     file_size: int
-    array_bytes: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    long_arrays: Mapping[str, LongArray] = field(default_factory=dict)
 
     @property
     def architecture(self) -> str:
@@ -65,6 +78,11 @@ class GgufHeader:
     def tensor_bytes(self) -> int:
         """Bytes of all weights."""
         return sum(tensor.bytes for tensor in self.tensors)
+
+    @property
+    def layers(self) -> int:
+        """How many layers there are; never more than there are tensors, whatever the file claims."""
+        return min(max(0, self.number("block_count") or 0), len(self.tensors))
 
     def number(self, key: str) -> int | None:
         """A whole number under the architecture's own prefix (`block_count` is `qwen2.block_count`); None if none."""

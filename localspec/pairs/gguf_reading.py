@@ -11,7 +11,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from localspec.pairs.gguf_bytes import MOST_HEADER_BYTES, ByteCursor, RangedFile
-from localspec.pairs.gguf_header import GgufHeader, Tensor
+from localspec.pairs.gguf_header import GgufHeader, LongArray, Tensor
 from localspec.pairs.gguf_types import TENSOR_TYPES, VALUE_FORMATS, TensorType
 from localspec.pairs.names import shown
 
@@ -56,8 +56,8 @@ class GgufReading:
         self._keys: set[str] = set()
         self.metadata: dict[str, Value] = {}
         self.tokens: tuple[bytes, ...] | None = None
-        self._array_bytes: dict[tuple[str, int], int] = {}
-        self._guess: Mapping[tuple[str, int], int] = {}
+        self._long_arrays: dict[str, LongArray] = {}
+        self._guess: Mapping[str, LongArray] = {}
 
     def read_until(self, key: str) -> bool:
         """Read metadata up to the value of `key`, exclusive; False when there is no such key and all is read."""
@@ -80,17 +80,17 @@ class GgufReading:
         self._cursor.seek(begin)
         return count
 
-    def finish(self, array_bytes: Mapping[tuple[str, int], int] | None = None) -> GgufHeader:
+    def finish(self, like: GgufHeader | None = None) -> GgufHeader:
         """Read the rest.
 
         Args:
-            array_bytes: lengths of string arrays in a file with the same tokenizer. One of the same key and count is
-                taken to be as long and jumped over, when a sound entry follows there: that halves what is transferred.
+            like: the header of a file with the same tokenizer. A long array of the same key and count is taken to be
+                as long as there and jumped over, when a sound entry follows: that halves what is transferred.
 
         Raises:
             ModelFileError: it is cut short, or not sound.
         """
-        self._guess = array_bytes or {}
+        self._guess = like.long_arrays if like else {}
         self.read_until("")
         tensors = self._read_tensors()
         header = GgufHeader(
@@ -101,7 +101,7 @@ class GgufReading:
             tensors=tensors,
             data_offset=self._data_offset(tensors),
             file_size=self._cursor.file.size,
-            array_bytes=self._array_bytes,
+            long_arrays=self._long_arrays,
         )
         self._check_layout(header)
         return header
@@ -155,9 +155,10 @@ class GgufReading:
         elif count <= _KEPT_STRINGS:
             texts = self._cursor.strings(count, MOST_HEADER_BYTES)
             self.metadata[key] = tuple(text.decode("utf-8", "replace") for text in texts)
-        elif not self._jumped(key, count):
-            self._cursor.skip_strings(count, MOST_HEADER_BYTES)
-            self._array_bytes[key, count] = self._cursor.position - begin
+        else:
+            if not self._jumped(key, count):
+                self._cursor.skip_strings(count, MOST_HEADER_BYTES)
+            self._long_arrays[key] = LongArray(count, self._cursor.position - begin)
 
     def _vocabulary_size(self) -> int:
         if self._cursor.u32() != _ARRAY or self._cursor.u32() != _STRING:
@@ -172,13 +173,13 @@ class GgufReading:
 
     def _jumped(self, key: str, count: int) -> bool:
         """Whether the array of strings could be jumped over by a guess of its length."""
-        length = self._guess.get((key, count))
+        guess = self._guess.get(key)
         begin = self._cursor.position
-        if length is None or begin + length + 16 > self._cursor.file.size:
+        if guess is None or guess.count != count or begin + guess.bytes + 16 > self._cursor.file.size:
             return False
-        self._cursor.seek(begin + length)
+        self._cursor.seek(begin + guess.bytes)
         sound = self._entry_follows() if self._entries_left else True
-        self._cursor.seek(begin + length if sound else begin)
+        self._cursor.seek(begin + guess.bytes if sound else begin)
         return sound
 
     def _entry_follows(self) -> bool:

@@ -116,15 +116,15 @@ def test_the_second_file_of_a_pair_jumps_over_merges_as_long_as_the_first_ones()
     model = TinyModel(tokens=tokens(5000), merges=[f"a{number:06}" for number in range(100_000)])
     first = read_header(Bytes(model.bytes()))
     file = Bytes(model.bytes())
-    second = GgufReading(file).finish(first.array_bytes)
+    second = GgufReading(file).finish(first)
     assert (second.tokens, second.tensors, second.metadata) == (first.tokens, first.tensors, first.metadata)
-    assert file.fetched < 1_000_000 < first.array_bytes["tokenizer.ggml.merges", 100_000]
+    assert file.fetched < 1_000_000 < first.long_arrays["tokenizer.ggml.merges"].bytes
 
 
 def test_a_wrong_guess_of_the_merges_length_is_noticed():
     first = read_header(Bytes(TinyModel(merges=["a b", *["c d"] * 100]).bytes()))
     longer = TinyModel(merges=["a bb", *["c d"] * 100], eos=5)
-    second = GgufReading(Bytes(longer.bytes())).finish(first.array_bytes)
+    second = GgufReading(Bytes(longer.bytes())).finish(first)
     assert second.metadata["tokenizer.ggml.eos_token_id"] == 5
     assert second.metadata == read_header(Bytes(longer.bytes())).metadata
 
