@@ -1,0 +1,194 @@
+"""Every setting, once: name, kind, default, help. Flags, variables and the keys of config.toml follow from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localspec.settings.kinds import (
+    Kind,
+    file_path,
+    free_text,
+    name,
+    one_of,
+    real_number,
+    switch,
+    texts,
+    token_biases,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from localspec.chat.events import SpeculationSettings
+    from localspec.decoding.sampling import SamplingSettings
+    from localspec.engine.messages import LoadPair
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All a person can set, decided: a flag over a variable over config.toml over the pair's own over these defaults.
+
+    `KEYS` says of each what it means. `target` and `draft` are the files to load when the person named them; None
+    leaves them to `pair`, and all three None to the program.
+    """
+
+    pair: str | None = None
+    target: Path | None = None
+    draft: Path | None = None
+
+    speculation: bool = True
+    draft_length: int = 3
+    acceptance: str = "auto"
+
+    temperature: float = 0.8
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    penalty_window: int = 64
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    seed: int | None = None
+
+    system: str = ""
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    drop_oldest: bool = False
+    stats: bool = False
+
+    context: int | None = None
+    threads: int | None = None
+    device: str | None = None
+    draft_device: str | None = None
+    gpu_layers: int = -1
+    draft_gpu_layers: int = -1
+    kv_type: str = "f16"
+    flash_attention: str = "auto"
+
+    @property
+    def drafts(self) -> bool:
+        """Whether a draft is of any use: speculation is on and drafts hold at least one token."""
+        return self.speculation and self.draft_length > 0
+
+    def sampling(self) -> SamplingSettings:
+        """How tokens are drawn."""
+        from localspec.decoding.sampling import SamplingSettings  # noqa: PLC0415 - brings numpy: --help has no time for it
+
+        return SamplingSettings(
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            min_p=self.min_p,
+            repetition_penalty=self.repetition_penalty,
+            presence_penalty=self.presence_penalty,
+            frequency_penalty=self.frequency_penalty,
+            penalty_window=self.penalty_window,
+            logit_bias=self.logit_bias,
+            seed=self.seed,
+        )
+
+    def speculating(self, *, with_draft: bool) -> SpeculationSettings:
+        """How to guess and accept; `with_draft` says whether a draft model is loaded."""
+        from localspec.chat.events import SpeculationSettings  # noqa: PLC0415 - brings numpy: --help has no time for it
+
+        return SpeculationSettings(
+            enabled=self.drafts and with_draft,
+            drafter="model" if with_draft else "none",
+            draft_length=self.draft_length,
+            acceptance=self.acceptance,
+        )
+
+    def loading(self, target: Path, draft: Path | None) -> LoadPair:
+        """How to load these two files."""
+        from localspec.engine.messages import LoadPair, ModelSettings  # noqa: PLC0415 - brings numpy, as above
+
+        return LoadPair(
+            target=ModelSettings(target, self.device, self.gpu_layers),
+            draft=None if draft is None else ModelSettings(draft, self.draft_device, self.draft_gpu_layers),
+            context=self.context,
+            threads=self.threads,
+            kv_type=self.kv_type,
+            flash_attention=self.flash_attention,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A setting as a person sees it.
+
+    Attributes:
+        name: the field of `Settings`; also the key in config.toml. `--draft-length` and LOCALSPEC_DRAFT_LENGTH follow.
+        kind: what it may be.
+        group: the heading it stands under in the help.
+        help: what it means, in a few words.
+    """
+
+    name: str
+    kind: Kind
+    group: str
+    help: str
+
+    @property
+    def flag(self) -> str:
+        """As an option of the command."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """As an environment variable."""
+        return "LOCALSPEC_" + self.name.upper()
+
+
+MODELS = "models"
+SPECULATION = "speculation"
+SAMPLING = "sampling"
+ANSWER = "answer"
+MACHINE = "machine"
+
+LONGEST_DRAFT = 16
+"""As `decoding.draft_length.LONGEST_DRAFT`, which the help has no time to import; a test compares the two."""
+
+KV_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+
+_not_negative = real_number("a number, 0 or more", lambda value: value >= 0)
+_above_zero = real_number("a number above 0", lambda value: value > 0)
+_any_number = real_number("a number", lambda _: True)
+_share = real_number("a number from 0 to 1", lambda value: 0 <= value <= 1)
+_share_above_zero = real_number("a number above 0, up to 1", lambda value: 0 < value <= 1)
+_layers = whole_number(-1)
+
+KEYS = (
+    Key("pair", name(), MODELS, "a matched pair by name; `demo` is the one for trying the program offline"),
+    Key("target", file_path(), MODELS, "GGUF file of the model that answers"),
+    Key("draft", file_path(), MODELS, "GGUF file of the small model that guesses; needs --target"),
+    Key("speculation", switch(), SPECULATION, "let the draft guess (default: on)"),
+    Key("draft_length", whole_number(0, LONGEST_DRAFT), SPECULATION, "tokens guessed per round, 0 to 16 (default: 3)"),
+    Key("acceptance", one_of("auto", "greedy", "rejection", "coupled", "typical"), SPECULATION,
+        "rule that keeps or drops a guess. auto: greedy at temperature 0, else rejection. coupled: the text depends on "
+        "the seed alone, the same without speculation. typical: NOT the target's distribution (default: auto)"),
+    Key("temperature", _not_negative, SAMPLING, "0 always takes the likeliest token (default: 0.8)"),
+    Key("top_k", whole_number(0), SAMPLING, "draw from the N likeliest tokens; 0 for all (default: 40)"),
+    Key("top_p", _share_above_zero, SAMPLING, "draw from the likeliest tokens that make up X (default: 0.95)"),
+    Key("min_p", _share, SAMPLING, "leave out what is less than X times as likely as the likeliest (default: 0.05)"),
+    Key("repetition_penalty", _above_zero, SAMPLING, "above 1 makes repeated tokens less likely (default: 1.0)"),
+    Key("presence_penalty", _any_number, SAMPLING, "taken off the logit of a token already there (default: 0.0)"),
+    Key("frequency_penalty", _any_number, SAMPLING, "taken off it once per occurrence (default: 0.0)"),
+    Key("penalty_window", whole_number(-1), SAMPLING, "tokens the penalties look back at; -1 for all (default: 64)"),
+    Key("logit_bias", token_biases(), SAMPLING, "add BIAS to the logit of token ID; -inf forbids it; repeatable"),
+    Key("seed", whole_number(0, 2**64 - 1), SAMPLING, "start of every random draw (default: another for each answer)"),
+    Key("system", free_text(), ANSWER, "system prompt (default: the model's own, if it has one)"),
+    Key("max_tokens", whole_number(1), ANSWER, "most tokens of an answer (default: until the model ends it)"),
+    Key("stop", texts(), ANSWER, "text that ends an answer; repeatable"),
+    Key("drop_oldest", switch(), ANSWER, "leave out the oldest turns when the context is full (default: off)"),
+    Key("stats", switch(), ANSWER, "a line of figures after each answer (default: off)"),
+    Key("context", whole_number(32), MACHINE, "tokens the context holds (default: 4096, or the model's limit)"),
+    Key("threads", whole_number(1, 512), MACHINE, "CPU threads (default: the physical cores)"),
+    Key("device", name(), MACHINE, "device of the target: one `localspec doctor` names, or cpu (default: all)"),
+    Key("draft_device", name(), MACHINE, "device of the draft (default: all)"),
+    Key("gpu_layers", _layers, MACHINE, "layers of the target on the device; -1 for all (default: -1)"),
+    Key("draft_gpu_layers", _layers, MACHINE, "layers of the draft on the device; -1 for all (default: -1)"),
+    Key("kv_type", one_of(*KV_TYPES), MACHINE, "type of keys and values in the context (default: f16)"),
+    Key("flash_attention", one_of("auto", "on", "off"), MACHINE, "fused attention (default: auto)"),
+)  # fmt: skip
