@@ -65,6 +65,11 @@ def settings_file() -> Path:
     return config_folder() / "config.toml"
 
 
+def prompt_history_file() -> Path:
+    """The lines typed in the line conversation, for its line editing."""
+    return data_folder() / "prompts"
+
+
 def history_file() -> Path:
     """The conversations, an SQLite file."""
     return data_folder() / "history.sqlite3"

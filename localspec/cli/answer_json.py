@@ -1,0 +1,141 @@
+"""One answer as one JSON object: `localspec chat --json`.
+
+Version 1 of the object ("schema": 1; a later version changes the number when a key changes its meaning or goes away):
+
+    schema      1
+    text        the answer, thinking left out
+    thinking    what stood in the model's `<think>` part, the tags left out; "" when there was none
+    finish      "end", "stop", "length", "context", "cancelled", or "failed" (then `error` says why, and what had come
+                until then is in `text`)
+    tokens      prompt, reused (of the prompt, known from before), answer
+    context     used and size in tokens; dropped_messages left out to make the prompt fit
+    timings     load_seconds, prompt_seconds, time_to_first_token, decode_seconds and of those target_seconds,
+                draft_seconds, other_seconds; tokens_per_second = answer tokens / decode_seconds
+    statistics  rounds (target passes), drafted, accepted, acceptance = accepted / drafted; by position in the draft:
+                drafted_at, accepted_at, acceptance_by_position = accepted_at / drafted_at; tau = answer tokens /
+                rounds; origins: how many tokens were draft, correction, bonus, plain
+    seed, acceptance_rule, lossless     as used: never "auto"; lossless says whether the text is distributed as the
+                target's own
+    models      target and draft (null: none): name, description, path, bytes, parameters, device
+    settings    sampling, speculation, max_tokens, stop, context, threads, kv_type, flash_attention
+    error       null, or kind, title, message, hint
+
+`tokens`, `context`, `statistics`, `seed`, `acceptance_rule` and `lossless` are null in a failed answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from localspec.decoding.rounds import Origin
+
+if TYPE_CHECKING:
+    from localspec.chat.events import AnswerEnd, AnswerRequest
+    from localspec.cli.answering import Answered
+    from localspec.decoding.statistics import DecodingStatistics
+    from localspec.engine.messages import Loaded, LoadedModel, LoadPair, ModelSettings
+    from localspec.errors import LocalspecError
+
+SCHEMA = 1
+
+_STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def answer_as_json(request: AnswerRequest, answered: Answered, loading: LoadPair, loaded: Loaded) -> str:
+    """The object, on one line; no character in it can steer a terminal."""
+    end = answered.end
+    document = {
+        "schema": SCHEMA,
+        "text": answered.text,
+        "thinking": answered.thinking,
+        "finish": str(end.finish) if end else "failed",
+        "tokens": _tokens(end) if end else None,
+        "context": _context(end) if end else None,
+        "timings": _timings(end, loaded),
+        "statistics": _statistics(end.statistics) if end else None,
+        "seed": end.seed if end else None,
+        "acceptance_rule": end.acceptance if end else None,
+        "lossless": end.lossless if end else None,
+        "models": {
+            "target": _model(loaded.target, loading.target),
+            "draft": _model(loaded.draft, loading.draft) if loaded.draft and loading.draft else None,
+        },
+        "settings": _settings(request, loading, loaded),
+        "error": _error(answered.error) if answered.error else None,
+    }
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    # JSON escapes what is below a space by itself; the rest that could steer a terminal is escaped here.
+    return _STEERING.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def _tokens(end: AnswerEnd) -> dict[str, Any]:
+    return {"prompt": end.prompt_tokens, "reused": end.reused_tokens, "answer": end.statistics.emitted}
+
+
+def _context(end: AnswerEnd) -> dict[str, Any]:
+    return {"used": end.context_used, "size": end.context_size, "dropped_messages": end.dropped_messages}
+
+
+def _timings(end: AnswerEnd | None, loaded: Loaded) -> dict[str, Any]:
+    timings: dict[str, Any] = {"load_seconds": loaded.seconds}
+    if end:
+        timings |= {
+            "prompt_seconds": end.prompt_seconds,
+            "time_to_first_token": end.time_to_first_token,
+            "decode_seconds": end.statistics.seconds,
+            "target_seconds": end.statistics.target_seconds,
+            "draft_seconds": end.statistics.draft_seconds,
+            "other_seconds": end.statistics.other_seconds,
+            "tokens_per_second": end.statistics.tokens_per_second,
+        }
+    return timings
+
+
+def _statistics(statistics: DecodingStatistics) -> dict[str, Any]:
+    return {
+        "rounds": statistics.rounds,
+        "drafted": statistics.drafted,
+        "accepted": statistics.accepted,
+        "acceptance": statistics.acceptance,
+        "drafted_at": list(statistics.drafted_at),
+        "accepted_at": list(statistics.accepted_at),
+        "acceptance_by_position": list(statistics.acceptance_by_position),
+        "tau": statistics.tau,
+        "origins": {str(origin): 0 for origin in Origin} | dict(statistics.origins),
+    }
+
+
+def _model(loaded: LoadedModel, settings: ModelSettings) -> dict[str, Any]:
+    return {
+        "name": loaded.name,
+        "description": loaded.description,
+        "path": str(settings.path),
+        "bytes": loaded.bytes,
+        "parameters": loaded.parameters,
+        "device": loaded.device,
+    }
+
+
+def _settings(request: AnswerRequest, loading: LoadPair, loaded: Loaded) -> dict[str, Any]:
+    sampling = asdict(request.sampling)
+    # JSON has no infinity: a forbidden token shows the text that asks for it.
+    sampling["logit_bias"] = {
+        str(token): "-inf" if bias == float("-inf") else bias for token, bias in request.sampling.logit_bias
+    }
+    return {
+        "sampling": sampling,
+        "speculation": asdict(request.speculation),
+        "max_tokens": request.max_tokens,
+        "stop": list(request.stop),
+        "context": loaded.context_size,
+        "threads": loaded.threads,
+        "kv_type": loading.kv_type,
+        "flash_attention": loading.flash_attention,
+    }
+
+
+def _error(error: LocalspecError) -> dict[str, Any]:
+    return {"kind": type(error).__name__, "title": error.title, "message": error.message, "hint": error.hint}

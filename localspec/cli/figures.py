@@ -1,0 +1,57 @@
+"""The figures of one answer on one line, each with its denominator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from localspec.chat.events import AnswerEnd
+    from localspec.decoding.statistics import DecodingStatistics
+
+
+def figures_of_answer(end: AnswerEnd) -> str:
+    """What an answer cost and what speculation brought to it."""
+    parts = [figures_of_decoding(end.statistics)]
+    if end.time_to_first_token is not None:
+        parts.append(f"first token {end.time_to_first_token:.2f} s")
+    read = f"prompt {_count(end.prompt_tokens)} tokens"
+    parts.append(f"{read}, {_count(end.reused_tokens)} of them known" if end.reused_tokens else read)
+    parts.append(f"context {_count(end.context_used)}/{_count(end.context_size)}")
+    if not end.lossless:
+        parts.append(f"{end.acceptance} acceptance: NOT the target's distribution")
+    return " · ".join(parts)
+
+
+def figures_in_full(end: AnswerEnd) -> str:
+    """`figures_of_answer`, and what happened at each position of a draft and who wrote the tokens."""
+    statistics = end.statistics
+    lines = [figures_of_answer(end)]
+    if statistics.drafted:
+        shares = zip(statistics.acceptance_by_position, statistics.drafted_at, strict=True)
+        positions = ", ".join(f"{i}: {share:.0%} of {_count(drafted)}" for i, (share, drafted) in enumerate(shares, 1))
+        lines.append(f"accepted at position {positions}")
+    origins = ", ".join(f"{origin} {_count(count)}" for origin, count in statistics.origins)
+    lines.append(f"written by: {origins} · seed {end.seed} · {end.acceptance} acceptance")
+    return "\n".join(lines)
+
+
+def figures_of_decoding(statistics: DecodingStatistics) -> str:
+    """Speed, acceptance, tokens per pass, and where the time went."""
+    parts = [f"{_count(statistics.emitted)} tokens in {statistics.seconds:.2f} s"]
+    if statistics.tokens_per_second is not None:
+        parts[0] += f" ({statistics.tokens_per_second:.1f} tok/s)"
+    if statistics.acceptance is None:
+        parts.append("nothing drafted")
+    else:
+        kept = f"{_count(statistics.accepted)} of {_count(statistics.drafted)}"
+        parts.append(f"accepted {statistics.acceptance:.0%} ({kept})")
+    if statistics.tau is not None:
+        parts.append(f"{statistics.tau:.2f} tokens per pass ({_count(statistics.rounds)} passes)")
+    if statistics.drafted:
+        target, draft, other = statistics.target_seconds, statistics.draft_seconds, statistics.other_seconds
+        parts.append(f"target {target:.2f} s, draft {draft:.2f} s, other {other:.2f} s")
+    return " · ".join(parts)
+
+
+def _count(number: int) -> str:
+    return f"{number:,}"
