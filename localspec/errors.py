@@ -39,6 +39,20 @@ class PairMismatchError(LocalspecError):
     """Target and draft do not share a tokenizer, so no draft could be checked. Names the first difference."""
 
 
+class DownloadError(LocalspecError):
+    """A model file could not be fetched from the hub, or is not the one it should be."""
+
+
+class HubUnreachableError(DownloadError):
+    """The hub does not answer, or must not be asked."""
+
+
+class DownloadStoppedError(DownloadError):
+    """The person stopped a download. What came is kept, and the next pull goes on from there."""
+
+    exit_code = 130
+
+
 class OutOfMemoryError(LocalspecError):
     """Weights, KV cache or compute buffers did not fit."""
 

@@ -55,6 +55,11 @@ def remembered_pairs_file() -> Path:
     return data_folder() / "pairs.toml"
 
 
+def fetched_files_file() -> Path:
+    """Which files in the hub's cache localspec fetched, so that it deletes no other tool's."""
+    return data_folder() / "fetched.json"
+
+
 def verified_files_file() -> Path:
     """Model files on this machine whose contents were hashed, so that gigabytes are read once."""
     return cache_folder() / "verified.json"

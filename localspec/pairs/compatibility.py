@@ -6,7 +6,6 @@ which headers come over the network, so that two files that cannot match are tol
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from localspec.pairs import vocabulary
 from localspec.pairs.architectures import cannot_take_back, why_not_alone
 from localspec.pairs.gguf_reading import GgufReading
 from localspec.pairs.names import shown
+from localspec.pairs.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,12 +94,11 @@ def read_pair(target: RangedFile, draft: RangedFile) -> PairHeaders:
         PairMismatchError: they do not fit each other; names the first difference.
         ModelFileError: one of them is not a sound GGUF.
     """
-    with ThreadPoolExecutor(2) as both:
-        readings = list(both.map(GgufReading, (target, draft)))
-        counts = [count or 0 for count in both.map(GgufReading.token_count, readings)]
-        _refuse(target, draft, _early_mismatch(*readings) or _size_mismatch(*counts))
-        first, second = both.map(GgufReading.read_tokens, readings)
-        _refuse(target, draft, _token_mismatch(first or (), second or ()))
+    readings = side_by_side(GgufReading, (target, draft))
+    counts = [count or 0 for count in side_by_side(GgufReading.token_count, readings)]
+    _refuse(target, draft, _early_mismatch(*readings) or _size_mismatch(*counts))
+    first, second = side_by_side(GgufReading.read_tokens, readings)
+    _refuse(target, draft, _token_mismatch(first or (), second or ()))
     # One after the other: the same tokens mean the same merges, and the first tells how long those are.
     draft_header = readings[1].finish()
     headers = PairHeaders(readings[0].finish(draft_header), draft_header)
