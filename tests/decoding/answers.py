@@ -1,19 +1,20 @@
-"""One answer of a table pair, watched: the invariants of the loop, checked after every round."""
+"""One answer of a pair, watched: the invariants of the loop, checked after every round."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from localspec.decoding.acceptance import AcceptanceRule, Greedy
 from localspec.decoding.draft_length import FixedLength
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.model import ModelDrafter
+from localspec.decoding.language_model import LanguageModel
 from localspec.decoding.loop import speculate
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Draft, Round, Turn, never
 from localspec.decoding.sampling import SamplingSettings
-from tests.decoding.table_model import TableModel
 
 GREEDY = SamplingSettings(temperature=0.0)
 
@@ -29,8 +30,11 @@ def turn(  # noqa: PLR0917 # one argument for each field of a Turn
     return Turn(sampling, rule or Greedy(), FixedLength(draft_length), frozenset(end_tokens), max_tokens, cancelled)
 
 
+Model = TypeVar("Model", bound=LanguageModel)
+
+
 @dataclass(slots=True)
-class Pair:
+class Pair(Generic[Model]):
     """A target, a drafter, and the text as the reader of the rounds has seen it.
 
     Attributes:
@@ -38,10 +42,10 @@ class Pair:
         rounds: those received so far.
     """
 
-    target: TableModel
+    target: Model
     drafter: Drafter
     text: list[int]
-    draft: TableModel | None = None
+    draft: Model | None = None
     rounds: list[Round] = field(default_factory=list)
 
     def read_prompt(self) -> None:
@@ -77,7 +81,7 @@ class Pair:
             assert list(self.draft.tokens) == self.text[:-1][: self.draft.length]
 
 
-def pair_of(target: TableModel, draft: TableModel, prompt: Sequence[int]) -> Pair:
+def pair_of(target: Model, draft: Model, prompt: Sequence[int]) -> Pair[Model]:
     return Pair(target, ModelDrafter(draft, target.vocabulary_size), list(prompt), draft)
 
 

@@ -26,7 +26,7 @@ def rule(name: str = "coupled") -> AcceptanceRule:
     return rule_for(name, SAMPLING)
 
 
-def pair(target_failure: Failure | None = None, draft_failure: Failure | None = None) -> Pair:
+def pair(target_failure: Failure | None = None, draft_failure: Failure | None = None) -> Pair[TableModel]:
     return pair_of(TableModel(TARGET, failure=target_failure), TableModel(CLOSE, failure=draft_failure), PROMPT)
 
 

@@ -30,7 +30,7 @@ def drafter(kind: str) -> Drafter:
     return ScriptedDrafter(SCRIPT, VOCABULARY, shift=1 if kind == "wrong" else 0) if kind != "none" else NoDrafter()
 
 
-def counting_pair(kind: str, capacity: int = 1000) -> Pair:
+def counting_pair(kind: str, capacity: int = 1000) -> Pair[TableModel]:
     return Pair(TableModel(successors(), capacity), drafter(kind), list(PROMPT))
 
 
