@@ -38,6 +38,7 @@ class Fault:
         headers: of the answer.
         where: "hub" or "storage".
         rate: bytes a second of a slow one.
+        downloads_only: whether the short reads of a check are spared.
     """
 
     kind: Literal["drop", "stall", "status", "wrong", "short", "slow", "whole"]
@@ -47,6 +48,17 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     where: str = "storage"
     rate: int = 1_000_000
+    downloads_only: bool = False
+
+    def __str__(self) -> str:
+        told = [self.where, self.kind, str(self.status) if self.kind == "status" else "", *self.headers.values()]
+        return "-".join([*told, "download" if self.downloads_only else ""])
+
+    def happens_to(self, where: str, method: str, asked: str | None) -> bool:
+        """Whether a request, for the range `asked`, meets it."""
+        if self.times <= 0 or where != self.where or (method != "GET" and where == "storage"):
+            return False
+        return not self.downloads_only or (asked or "").endswith("-")
 
 
 @dataclass
@@ -96,6 +108,7 @@ class LoopbackHub:
         self.faults: list[Fault] = []
         self.seen: list[Seen] = []
         self.members: set[str] = set()  # tokens that may read gated and private repos
+        self.claims: dict[str, str] = {}  # headers that replace the truth about a file
         self.stopping = threading.Event()
         self._lock = threading.Lock()
         self._servers = [_Server(self, "hub"), _Server(self, "storage")]
@@ -135,11 +148,11 @@ class LoopbackHub:
         """Bytes of bodies that both servers sent."""
         return sum(seen.sent for seen in self.seen)
 
-    def fault(self, where: str, method: str) -> Fault | None:
+    def fault(self, where: str, method: str, asked: str | None) -> Fault | None:
         """The fault that happens to this request, if any; it counts as one of its times."""
         with self._lock:
             for fault in self.faults:
-                if fault.times > 0 and fault.where == where and (method == "GET" or where == "hub"):
+                if fault.happens_to(where, method, asked):
                     fault.times -= 1
                     return fault
         return None
@@ -179,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         hub, where = self.server.hub, self.server.where
-        fault = hub.fault(where, self.command)
+        fault = hub.fault(where, self.command, self.headers.get("Range"))
         if fault and fault.kind == "status":
             self._tell(fault.status, fault.headers)
         elif fault and where == "hub" and fault.kind in {"drop", "stall"}:
@@ -233,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
             "X-Linked-Size": str(files[file].size),
             "ETag": f'"{files[file].etag}"',
             "Location": f"{self.server.hub.storage}/{name}/{commit}/{file}",
-        }
+        } | self.server.hub.claims
         self._tell(302, headers)
 
     def _tree(self, name: str, revision: str) -> None:
@@ -257,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
         held = self.server.hub.repos[f"{owner}/{repo}"].commits[commit][unquote(file)]
         size = held.path.stat().st_size
         if fault and fault.kind == "short":
-            size = min(size, fault.after)
+            size = min(size, fault.after)  # all of its answers agree on it
         asked = self.headers.get("Range")
         begin, end = 0, size
         if asked and not (fault and fault.kind == "whole"):
@@ -327,7 +340,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _tell(self, status: int, headers: dict[str, str] | None = None, body: bytes = b"") -> None:
         self.send_response(status)
         for name, value in (headers or {}).items():
-            self.send_header(name, value)
+            if value:
+                self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command == "GET":

@@ -38,20 +38,41 @@ def test_a_second_pull_asks_nobody(desk):
     "fault",
     [
         Fault("drop", times=2, after=100_000),
-        Fault("drop", times=1, after=0),
+        Fault("drop", times=2, after=900_000, downloads_only=True),
         Fault("drop", times=1, where="hub"),
         Fault("stall", times=1, after=100_000),
+        Fault("stall", times=1, after=500_000, downloads_only=True),
         Fault("stall", times=1, where="hub"),
         Fault("status", times=2, status=500),
         Fault("status", times=1, status=503, where="hub"),
         Fault("status", times=1, status=429, headers={"Retry-After": "1"}),
-        Fault("status", times=1, status=429, headers={"Retry-After": "1"}, where="hub"),
+        Fault("status", times=1, status=429, headers={"Retry-After": "1"}, downloads_only=True),
+        Fault("status", times=1, status=429, headers={"RateLimit": '"api";r=0;t=1'}, where="hub"),
         Fault("slow", rate=3_000_000),
+        Fault("whole", downloads_only=True),
     ],
-    ids=lambda fault: f"{fault.where}-{fault.kind}-{fault.status if fault.kind == 'status' else fault.after}",
+    ids=str,
 )
 def test_a_fault_that_passes_ends_in_a_whole_pair(desk, fault):
     desk.hub.faults = [fault]
+    outcome = desk.pull()
+    assert outcome.returncode == 0, outcome
+    assert_pulled(desk)
+
+
+def test_what_came_before_a_lost_connection_is_not_fetched_again(desk):
+    desk.hub.faults = [Fault("drop", times=3, after=700_000, downloads_only=True)]
+    outcome = desk.pull()
+    assert "trying again in 0 s, 1 of 3" in outcome.notes
+    sent = sum(seen.sent for seen in desk.hub.seen if seen.where == "storage" and (seen.range or "").endswith("-"))
+    whole = desk.target.stat().st_size + desk.draft.stat().st_size
+    assert whole <= sent + 3 * 700_000 < whole + 3 * 700_000 + 1
+    assert_pulled(desk)
+
+
+def test_a_server_that_forgets_the_range_midway_does_no_harm(desk):
+    cut = Fault("drop", times=1, after=900_000, downloads_only=True)
+    desk.hub.faults = [cut, Fault("whole", times=1, downloads_only=True)]
     outcome = desk.pull()
     assert outcome.returncode == 0, outcome
     assert_pulled(desk)
@@ -71,7 +92,7 @@ def test_a_fault_that_passes_ends_in_a_whole_pair(desk, fault):
         (Fault("drop", where="hub"), "The connection to the hub broke off, again and again"),
         (Fault("stall", where="hub"), "The hub does not answer in time"),
     ],
-    ids=lambda value: f"{value.where}-{value.kind}-{value.status}-{value.headers}" if isinstance(value, Fault) else "",
+    ids=lambda value: str(value) if isinstance(value, Fault) else "",
 )
 def test_a_hub_that_never_answers_is_told_in_words_and_leaves_nothing(desk, fault, title):
     desk.hub.faults = [fault]
@@ -82,4 +103,36 @@ def test_a_hub_that_never_answers_is_told_in_words_and_leaves_nothing(desk, faul
     assert desk.check_cache() == {}
     desk.hub.faults = []
     assert desk.pull().returncode == 0
+    assert_pulled(desk)
+
+
+DOWNLOADS = {"downloads_only": True}
+
+
+@pytest.mark.parametrize(
+    ("fault", "title"),
+    [
+        (Fault("drop", after=60_000, **DOWNLOADS), "The connection to the hub broke off, again and again"),
+        (Fault("stall", after=60_000, **DOWNLOADS), "The hub does not answer in time"),
+        (Fault("status", status=500, **DOWNLOADS), "The hub is in trouble (500)"),
+        (Fault("status", status=403, **DOWNLOADS), "The hub does not let you read somebody/target-GGUF"),
+        (Fault("status", status=404, **DOWNLOADS), "The hub refuses the request (404)"),
+        (Fault("wrong", **DOWNLOADS), "big-q8.gguf arrived with other contents than the hub promises"),
+        (Fault("short", after=900_000, **DOWNLOADS), "The hub sends big-q8.gguf with another length than it promises"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, Fault) else "",
+)
+def test_a_download_that_fails_is_told_in_words_and_the_next_one_goes_on(desk, fault, title):
+    desk.hub.faults = [fault]
+    outcome = desk.pull()
+    assert outcome.returncode == 1, outcome
+    assert outcome.told("error")["title"] == title
+    kept = sum(desk.check_cache().values())
+    assert bool(kept) is (fault.kind in {"drop", "stall"})
+    assert desk.cached("target") is None
+    desk.hub.faults = []
+    again = desk.pull()
+    assert again.returncode == 0, again
+    assert again.told("pulled")["resumed"] == kept
+    assert again.told("pulled")["fetched"] == desk.target.stat().st_size + desk.draft.stat().st_size - kept
     assert_pulled(desk)

@@ -130,6 +130,6 @@ def gguf(
         offset = offsets[number] if offsets else len(data)
         header += text(tensor.name) + struct.pack("<I", len(tensor.shape))
         header += struct.pack(f"<{len(tensor.shape)}Q", *tensor.shape) + struct.pack("<IQ", tensor.type, offset)
-        data += (fill * tensor.bytes)[: tensor.bytes]
+        data += (fill * (tensor.bytes // len(fill) + 1))[: tensor.bytes]
         data += b"\0" * (-len(data) % alignment)
     return header + b"\0" * (-len(header) % alignment) + bytes(data)
