@@ -119,26 +119,24 @@ class SetUp:
         """The interpreter of `.venv`."""
         return self.place.folder / ".venv" / "bin" / "python"
 
-    def carry_out(self, work: Work, wanted: Installation) -> None:
-        """Does what is left. Each part keeps what an interrupted run left whole, so it may be repeated."""
+    def carry_out(self, wanted: Installation, *, build: bool) -> None:
+        """Gets to `wanted`. Each step keeps what an interrupted run left whole, so all may be repeated."""
         self._make_venv()
-        if work.build and (wanted.asked or not self._bindings_load()):
-            self._pip(
-                "installing llama.cpp", "install", "--no-deps", "--force-reinstall", str(self._built_wheel(wanted))
-            )
-        if not self._bindings_load():
+        if build and (wanted.asked or self._bindings_fault()):
+            wheel = self._built_wheel(wanted)
+            self._pip("installing llama.cpp", "install", "--no-deps", "--force-reinstall", str(wheel))
+        extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
+        self._pip("installing localspec and what it needs", "install", "--editable", f".{extras}")
+        if fault := self._bindings_fault():
             raise LocalspecError(
                 "llama.cpp was built but does not load",
-                f"{self.python} -c 'import llama_cpp' fails.",
+                fault,
                 f"Remove .venv and build in {self.place.folder}, then run the same command again.",
             )
-        if work.install:
-            extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
-            self._pip("installing localspec and what it needs", "install", "--editable", f".{extras}")
 
     def _make_venv(self) -> None:
-        if self._answers("-c", "import sys; sys.exit(sys.version_info < (3, 11))"):
-            if not self._answers(*_PIP, "--version"):
+        if not self._fault("-c", "import sys; sys.exit(sys.version_info < (3, 11))"):
+            if self._fault(*_PIP, "--version"):
                 self.place.run("adding pip to .venv", str(self.python), "-m", "ensurepip", "--upgrade")
             return
         for module in ("venv", "ensurepip"):
@@ -171,18 +169,22 @@ class SetUp:
             done = list(folder.glob("*.whl"))
         return done[0]
 
-    def _bindings_load(self) -> bool:
-        return self._answers(
+    def _bindings_fault(self) -> str:
+        """Why the bindings cannot be used, "" when they can."""
+        name, version = BINDINGS.split("==")
+        return self._fault(
             "-c",
-            "import importlib.metadata as m, llama_cpp, sys; "
-            f"sys.exit('llama-cpp-python==' + m.version('llama-cpp-python') != {BINDINGS!r})",
+            f"import importlib.metadata as m, llama_cpp; assert m.version('{name}') == '{version}', 'not {BINDINGS}'",
         )
 
-    def _answers(self, *arguments: str) -> bool:
+    def _fault(self, *arguments: str) -> str:
+        """The last thing the interpreter of `.venv` said when it failed on `arguments`, "" when it did not."""
         try:
-            return subprocess.run([self.python, *arguments], capture_output=True, check=False).returncode == 0
-        except OSError:
-            return False
+            run = subprocess.run([self.python, *arguments], capture_output=True, text=True, check=False)
+        except OSError as error:
+            return str(error)
+        said = run.stderr.strip() or f"exit code {run.returncode}"
+        return said.splitlines()[-1] if run.returncode else ""
 
     def _pip(self, title: str, *arguments: str, **variables: str) -> None:
         self.place.run(title, str(self.python), *_PIP, *arguments, **variables)
@@ -212,7 +214,7 @@ def prepare(root: Path, extras: Sequence[str], environment: Mapping[str, str]) -
         stamp.unlink(missing_ok=True)
         # PIP_USER would have pip install beside the environment it is run in.
         place = Workplace(root, root / "build" / "setup.log", {**environment, "PIP_USER": "0"}, lock)
-        SetUp(place).carry_out(work, wanted)
+        SetUp(place).carry_out(wanted, build=work.build)
         wanted.write(stamp)
 
 

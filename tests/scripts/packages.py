@@ -19,9 +19,11 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
         time.sleep(60)
     file = f"{{NAME}}-{{VERSION}}-py3-none-any.whl"
     with zipfile.ZipFile(pathlib.Path(folder) / file, "w") as wheel:
-        wheel.writestr({module!r} + "/__init__.py", f"BUILT_WITH = {{os.environ.get('CMAKE_ARGS')!r}}")
+        text = f"import {needs}; BUILT_WITH = {{os.environ.get('CMAKE_ARGS')!r}}"
+        wheel.writestr({module!r} + "/__init__.py", text)
         info = f"{{NAME}}-{{VERSION}}.dist-info/"
-        wheel.writestr(info + "METADATA", f"Metadata-Version: 2.1\\nName: {{NAME}}\\nVersion: {{VERSION}}\\n")
+        needs = "Requires-Dist: {needs}\\n"
+        wheel.writestr(info + "METADATA", f"Metadata-Version: 2.1\\nName: {{NAME}}\\nVersion: {{VERSION}}\\n{{needs}}")
         wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
         wheel.writestr(info + "RECORD", "")
     return file
@@ -42,14 +44,17 @@ def write_wheel(folder: Path, name: str, version: str, files: dict[str, bytes]) 
     return path
 
 
-def write_source_package(folder: Path, name: str, version: str, module: str) -> Path:
-    """A source package whose `module.BUILT_WITH` is the CMAKE_ARGS of its build; TEST_BUILD=fails|hangs spoils it."""
+def write_source_package(folder: Path, name: str, version: str, module: str, *, needs: str) -> Path:
+    """A source package whose `module.BUILT_WITH` is the CMAKE_ARGS of its build; TEST_BUILD=fails|hangs spoils it.
+
+    Its module imports the package `needs`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{name.replace('-', '_')}-{version}"
     files = {
         "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
-        "backend.py": _BACKEND.format(name=name.replace("-", "_"), version=version, module=module),
+        "backend.py": _BACKEND.format(name=name.replace("-", "_"), version=version, module=module, needs=needs),
     }
     path = folder / f"{stem}.tar.gz"
     with tarfile.open(path, "w:gz") as archive:

@@ -118,7 +118,8 @@ def fresh_checkout(folder: Path) -> Checkout:
     (root / "backend.py").write_text(_BACKEND)
     index = folder / "index"
     name, version = BINDINGS.split("==")
-    write_source_package(index, name, version, "llama_cpp")
+    write_source_package(index, name, version, "llama_cpp", needs="needed")
+    write_wheel(index, "needed", "1.0", {"needed.py": b""})
     write_wheel(index, "further", "1.0", {"further.py": b""})
     return Checkout(root, index)
 
