@@ -68,15 +68,15 @@ def smollm2_tokenizer(smollm2_model: Model) -> Tokenizer:
 
 @pytest.fixture
 def smollm2_target(smollm2_model: Model) -> Iterator[Context]:
-    """An empty context of 1024 tokens."""
-    with Context(smollm2_model, ContextOptions(length=1024)) as context:
+    """An empty context of 1024 tokens. One thread: two wait for each other whenever the machine has other work."""
+    with Context(smollm2_model, ContextOptions(length=1024, threads=1)) as context:
         yield context
 
 
 @pytest.fixture
 def smollm2_draft(smollm2_draft_model: Model) -> Iterator[Context]:
     """An empty context of 1024 tokens of the requantized copy."""
-    with Context(smollm2_draft_model, ContextOptions(length=1024)) as context:
+    with Context(smollm2_draft_model, ContextOptions(length=1024, threads=1)) as context:
         yield context
 
 

@@ -15,7 +15,7 @@ _NO_MEMORY = re.compile(
     re.IGNORECASE,
 )
 _DAMAGED = re.compile(
-    r"not within the file bounds|corrupted|incomplete|unexpectedly reached end|failed to (read|seek|load) "
+    r"not within the file bounds|corrupted|incomplete|unexpectedly reached end|failed to (read|seek)"
     r"|read error|invalid magic|invalid size|duplicate(d)? (key|tensor)",
     re.IGNORECASE,
 )
@@ -102,7 +102,8 @@ def quantize_failure(source: Path, lines: list[LogLine]) -> LocalspecError:
 
 
 def _line_with(pattern: re.Pattern[str], lines: list[LogLine]) -> str:
-    return next((_quote(line) for line in reversed(lines) if pattern.search(line.text)), "")
+    telling = (line for line in reversed(lines) if pattern.search(line.text) and not _EMPTY_WORDS.search(line.text))
+    return next(map(_quote, telling), "")
 
 
 def _last_words(lines: list[LogLine]) -> str:

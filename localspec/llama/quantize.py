@@ -73,17 +73,18 @@ def quantize(  # noqa: PLR0913 # each is a choice of its own, and the last three
         parameters.output_tensor_type = _lookup(TENSOR_TYPES, output_type, "tensor")
     if embedding_type is not None:
         parameters.token_embedding_type = _lookup(TENSOR_TYPES, embedding_type, "tensor")
-    part = destination.with_name(f".{destination.name}.{os.getpid()}.part")
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        _write(source, part, parameters, progress)
-        part.replace(destination)
+        part = destination.with_name(f".{destination.name}.{os.getpid()}.part")
+        try:
+            _write(source, part, parameters, progress)
+            part.replace(destination)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise LocalspecError(
             f"{destination} could not be written", f"{error.strerror}.", "Check the folder's rights and its room."
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write(source: Path, part: Path, parameters: object, progress: Callable[[float], object] | None) -> None:
