@@ -1,8 +1,8 @@
 """The coupled choice: one source of Gumbel noise for draft and target.
 
 Daliri et al. 2024, "Coupling without communication". The argmax over v of log p(v) + g(v), with g Gumbel, is the
-argmin over v of e(v) / p(v), with e exponential: a race. e(v) = -log(1 - u(v)), and u comes from a counter-based hash of
-(seed, position, v), so nothing is stored, nothing is drawn in order, and draft and target see the same noise without
+argmin over v of e(v) / p(v), with e exponential: a race. e(v) = -log(1 - u(v)), and u comes from a counter-based hash
+of (seed, position, v), so nothing is stored, nothing is drawn in order, and draft and target see the same noise without
 talking to each other.
 """
 

@@ -6,7 +6,6 @@ caller asks for: `probability` needs the normaliser alone, the residual is built
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +13,9 @@ from numpy.typing import NDArray
 
 TokenIds = NDArray[np.int64]
 Probabilities = NDArray[np.float64]
+
+FIRST_TRIED = 16
+"""How many of the likeliest tokens a draw tries one by one before it takes a cumulative sum."""
 
 LANES = 64
 """Rows of the grid a dense distribution is summed over; a power of two that keeps each pass within SIMD registers."""
@@ -65,7 +67,7 @@ class Certain:
 
 
 class Sparse:
-    """Mass on a few listed tokens.
+    """Mass on a few listed tokens, best listed likeliest first.
 
     Args:
         ids: shape (n,), distinct ids, n >= 1.
@@ -74,29 +76,33 @@ class Sparse:
 
     def __init__(self, ids: TokenIds, weights: Probabilities) -> None:
         self._ids = ids
-        self._probabilities = weights / weights.sum()
-
-    @cached_property
-    def _cumulative(self) -> Probabilities:
-        return np.cumsum(self._probabilities)
+        self._weights = weights
+        self._total = float(np.add.reduce(weights))
 
     def probability(self, token: int) -> float:
         """The probability of `token`, 0 when it is not listed."""
-        found = np.flatnonzero(self._ids == token)
-        return float(self._probabilities[found[0]]) if found.size else 0.0
+        found = (self._ids == token).nonzero()[0]
+        return float(self._weights[found[0]]) / self._total if found.size else 0.0
 
     def draw(self, u: float) -> int:
         """The token at quantile `u`, in the order the ids are listed."""
-        return int(self._ids[_first_above(self._cumulative, u * self._cumulative[-1])])
+        left = u * self._total
+        # Between two passes of a model everything is cold, and a numpy call costs more than a few steps in Python.
+        for i, weight in enumerate(self._weights[:FIRST_TRIED].tolist()):
+            left -= weight
+            if left < 0:
+                return int(self._ids[i])
+        cumulative = self._weights.cumsum()
+        return int(self._ids[_first_above(cumulative, u * cumulative[-1])])
 
     def likeliest(self) -> int:
         """The token of greatest probability, the smallest id among equals."""
-        return int(self._ids[self._probabilities == self._probabilities.max()].min())
+        return int(self._ids[self._weights == self._weights.max()].min())
 
     def support(self) -> tuple[TokenIds, Probabilities]:
         """The listed tokens of positive probability."""
-        positive = self._probabilities > 0
-        return self._ids[positive], self._probabilities[positive]
+        positive = self._weights > 0
+        return self._ids[positive], self._weights[positive] / self._total
 
 
 class Dense:
@@ -113,8 +119,8 @@ class Dense:
     def __init__(self, weights: NDArray[np.float32]) -> None:
         self._weights = weights
         self._grid = weights.reshape(LANES, -1)
-        self._column_sums = self._grid.sum(axis=0).astype(np.float64)
-        self.total = float(self._column_sums.sum())
+        self._column_sums = np.add.reduce(self._grid, axis=0).astype(np.float64)
+        self.total = float(np.add.reduce(self._column_sums))
 
     def __del__(self) -> None:
         spare = _spare_weights.setdefault(self._weights.size, [])
@@ -132,11 +138,11 @@ class Dense:
 
     def draw(self, u: float) -> int:
         """The token at quantile `u`, in the order of the grid's columns."""
-        cumulative = np.cumsum(self._column_sums)
+        cumulative = self._column_sums.cumsum()
         target = u * cumulative[-1]
         column = _first_above(cumulative, target)
         before = cumulative[column - 1] if column else 0.0
-        lane = _first_above(np.cumsum(self._grid[:, column], dtype=np.float64), target - before)
+        lane = _first_above(self._grid[:, column].cumsum(dtype=np.float64), target - before)
         return lane * self._grid.shape[1] + column
 
     def likeliest(self) -> int:
@@ -171,10 +177,10 @@ def _first_above(cumulative: Probabilities, target: float) -> int:
 
     Rounding can leave `target` at or above the last sum; then the last entry that added anything is meant.
     """
-    index = int(np.searchsorted(cumulative, target, side="right"))
+    index = int(cumulative.searchsorted(target, side="right"))
     if index < cumulative.size:
         return index
-    return int(np.searchsorted(cumulative, cumulative[-1], side="left"))
+    return int(cumulative.searchsorted(cumulative[-1], side="left"))
 
 
 def residual(p: Distribution, q: Distribution | None, rejected: int) -> Distribution:

@@ -1,4 +1,8 @@
-"""From logits to a distribution: the person's sampling settings, applied in llama.cpp's order."""
+"""From logits to a distribution: the person's sampling settings, applied in llama.cpp's order.
+
+Between two passes of a model the caches hold its weights, not this code: each numpy call costs some microseconds more
+than in a loop of its own. So the rows are walked as seldom as possible, by methods and ufuncs without Python in front.
+"""
 
 from __future__ import annotations
 
@@ -76,6 +80,11 @@ class SamplingSettings:
         _require(self.seed is None or 0 <= self.seed < 2**64, "seed", "between 0 and 2^64 - 1", self.seed)
 
     @property
+    def truncates(self) -> bool:
+        """Whether any token can be cut off."""
+        return self.top_k > 0 or self.top_p < 1 or self.min_p > 0
+
+    @property
     def penalises(self) -> bool:
         """Whether any penalty is on, so that the recent tokens matter."""
         return self.penalty_window != 0 and (
@@ -119,9 +128,9 @@ def to_distribution(logits: Logits, settings: SamplingSettings, recent: Sequence
         return Certain(token)
     if not 0 < settings.top_k < logits.size and settings.top_p == 1 and settings.min_p == 0:
         return _dense(logits, max(settings.temperature, LEAST_TEMPERATURE))
-    ids = _truncated(logits, settings)
-    kept = logits[ids].astype(np.float64)
-    return Sparse(ids, np.exp((kept - kept[0]) / max(settings.temperature, LEAST_TEMPERATURE)))
+    ids, kept = _truncated(logits, settings)
+    scale = 1 / max(settings.temperature, LEAST_TEMPERATURE)
+    return Sparse(ids, np.exp(np.subtract(kept, kept[0], dtype=np.float64) * scale))
 
 
 def confidence(logits: Logits, q: Distribution, token: int) -> float:
@@ -152,7 +161,7 @@ def _adjusted(logits: Logits, settings: SamplingSettings, recent: Sequence[int])
 
 
 def _dense(logits: Logits, temperature: float) -> Dense:
-    greatest = logits.max()
+    greatest = np.maximum.reduce(logits)
     _require_usable(greatest)
     weights = padded_weights(logits.size)
     body = weights[: logits.size]
@@ -163,53 +172,60 @@ def _dense(logits: Logits, temperature: float) -> Dense:
     return Dense(weights)
 
 
-def _truncated(logits: Logits, settings: SamplingSettings) -> TokenIds:
-    """The ids that top-k, top-p and min-p leave, likeliest first (smaller id first among equals)."""
-    greatest = logits.max()
-    _require_usable(greatest)
+def _truncated(logits: Logits, settings: SamplingSettings) -> tuple[TokenIds, Logits]:
+    """The ids that top-k, top-p and min-p leave, and their logits, likeliest first (smaller id among equals)."""
     if 0 < settings.top_k < logits.size:
-        ids = _top_k(logits, settings.top_k)
+        ids, kept = _top_k(logits, settings.top_k)
         if settings.top_p < 1:
-            ids = _top_p_of(ids, logits[ids], settings.top_p)
-    elif settings.top_p < 1:
-        ids = _top_p(logits, greatest, settings.top_p)
+            count = _top_p_of(kept, settings.top_p)
+            ids, kept = ids[:count], kept[:count]
     else:
-        ids = _at_least(logits, greatest + np.float32(math.log(settings.min_p)))
+        greatest = np.maximum.reduce(logits)
+        _require_usable(greatest)
+        if settings.top_p < 1:
+            ids, kept = _top_p(logits, greatest, settings.top_p)
+        else:
+            ids, kept = _at_least(logits, greatest + np.float32(math.log(settings.min_p)))
     if settings.min_p > 0:
-        ids = ids[logits[ids] >= greatest + np.float32(math.log(settings.min_p))]
-    return ids
+        # `kept` falls, so its negative is sorted.
+        count = int((-kept).searchsorted(-(kept[0] + np.float32(math.log(settings.min_p))), side="right"))
+        ids, kept = ids[:count], kept[:count]
+    return ids, kept
 
 
-def _at_least(logits: Logits, threshold: float | np.float32) -> TokenIds:
-    """The ids of logits at or above a finite or infinite threshold, likeliest first."""
-    ids = np.flatnonzero(logits >= threshold)
-    return ids[np.argsort(-logits[ids], kind="stable")]
+def _at_least(logits: Logits, threshold: float | np.float32) -> tuple[TokenIds, Logits]:
+    """The ids of logits at or above a threshold, and those logits, likeliest first."""
+    ids = (logits >= threshold).nonzero()[0]
+    kept = logits[ids]
+    order = (-kept).argsort(kind="stable")
+    return ids[order], kept[order]
 
 
-def _top_k(logits: Logits, k: int) -> TokenIds:
-    """The k likeliest ids, likeliest first (llama_sampler_init_top_k).
+def _top_k(logits: Logits, k: int) -> tuple[TokenIds, Logits]:
+    """The k likeliest ids and their logits, likeliest first (llama_sampler_init_top_k).
 
     The k-th greatest of the column maxima of a grid is a threshold that at least k logits reach: one pass and a small
     sort instead of a partition of the vocabulary.
     """
     columns = logits.size // LANES
-    if k < columns:
-        maxima = logits[: columns * LANES].reshape(LANES, columns).max(axis=0)
-        threshold = float(np.partition(maxima, columns - k)[columns - k])
-    else:
-        threshold = float(np.partition(logits, logits.size - k)[logits.size - k])
-    ids = _at_least(logits, threshold)[:k]
-    return ids[logits[ids] > -np.inf]
+    grid = logits[: columns * LANES].reshape(LANES, columns)
+    tops = np.maximum.reduce(grid, axis=0) if k < columns else logits.copy()
+    tops.partition(tops.size - k)
+    ids, kept = _at_least(logits, tops[tops.size - k])
+    _require_usable(kept[0] if kept.size else np.float32(np.nan))
+    ids, kept = ids[:k], kept[:k]
+    # Forbidden tokens can be among the k likeliest when k is large.
+    return (ids, kept) if kept[-1] > -np.inf else (ids[kept > -np.inf], kept[kept > -np.inf])
 
 
-def _top_p_of(ids: TokenIds, sorted_logits: Logits, p: float) -> TokenIds:
-    """The shortest prefix of `ids` whose share of their mass reaches p (llama_sampler_init_top_p)."""
-    mass = np.exp(sorted_logits - sorted_logits[0])
-    return ids[: _reaching(np.cumsum(mass / mass.sum(dtype=np.float64)), p)]
+def _top_p_of(falling_logits: Logits, p: float) -> int:
+    """How many of the likeliest tokens it takes for their share of the mass to reach p (llama_sampler_init_top_p)."""
+    mass = np.exp(falling_logits - falling_logits[0])
+    return _reaching((mass / np.add.reduce(mass, dtype=np.float64)).cumsum(), p)
 
 
-def _top_p(logits: Logits, greatest: float, p: float) -> TokenIds:
-    """The likeliest ids of the whole vocabulary whose mass reaches p.
+def _top_p(logits: Logits, greatest: np.float32, p: float) -> tuple[TokenIds, Logits]:
+    """The likeliest ids of the whole vocabulary whose mass reaches p, and their logits.
 
     Only the logits near the greatest are sorted; the search widens until their mass is enough.
     """
@@ -217,13 +233,14 @@ def _top_p(logits: Logits, greatest: float, p: float) -> TokenIds:
     for depth in (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0):
         near = weights.weights[: logits.size][logits >= greatest - depth]
         if near.sum(dtype=np.float64) >= p * weights.total:
-            ids = _at_least(logits, greatest - depth)
+            ids, kept = _at_least(logits, greatest - depth)
             break
     else:
-        ids = _at_least(logits, -np.finfo(np.float32).max)
-    return ids[: _reaching(np.cumsum(weights.weights[ids] / weights.total), p)]
+        ids, kept = _at_least(logits, -np.finfo(np.float32).max)
+    count = _reaching((weights.weights[ids] / weights.total).cumsum(), p)
+    return ids[:count], kept[:count]
 
 
 def _reaching(cumulative: np.ndarray, p: float) -> int:
     """How many entries it takes to reach p."""
-    return int(np.searchsorted(cumulative, p, side="left")) + 1
+    return int(cumulative.searchsorted(p, side="left")) + 1
