@@ -44,6 +44,8 @@ class Reason(StrEnum):
     HYBRID = "hybrid memory"
     SPLIT = "split file"
     TOO_LARGE = "too large"
+    MEMORY = "memory"
+    NOT_SOUND = "damaged file"
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,11 @@ class PairFit:
         return self.needed <= self.memory.usable
 
     @property
+    def machine_gigabytes(self) -> int:
+        """Decimal gigabytes of main memory that a machine for this pair has."""
+        return -(-max(self.needed * 10 // 9, self.needed + 10**9) // 10**9)
+
+    @property
     def words(self) -> str:
         """The result as a sentence without a full stop."""
         needs = f"needs {gigabytes(self.needed)} at {self.wanted.context:,} tokens of context"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from localspec.errors import DownloadError, DownloadStoppedError, OutOfMemoryError
+from localspec.pairs.catalog import remember_pair
 from localspec.pairs.compatibility import PairHeaders, read_pair
 from localspec.pairs.download import download, kept_bytes
 from localspec.pairs.fetched import remember_fetched
@@ -198,6 +199,9 @@ def carry_out(plan: PullPlan, meter: Meter, patience: Patience | None = None) ->
         DownloadStoppedError: Ctrl-C, or `meter.cancelled` said so; what came is kept too.
     """
     begin = time.monotonic()
+    if plan.pair.source == "remembered":
+        # Before the first byte, so that an unfinished one is in the list and goes on with the same commits.
+        remember_pair(replace(plan.pair, memory=plan.fit.machine_gigabytes))
     meter.total = sum(planned.file.bytes or 0 for planned in plan.files)
     try:
         target, draft = [planned.bring(meter, patience) for planned in plan.files]

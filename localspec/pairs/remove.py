@@ -1,0 +1,121 @@
+"""`rm`: deletes of a pair what localspec fetched and nobody else needs; says of the rest why it stays."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from localspec.errors import LocalspecError
+from localspec.pairs.catalog import forget_pair
+from localspec.pairs.fetched import forget_fetched, was_fetched
+from localspec.pairs.found import locate
+from localspec.pairs.hub_cache import Place, cached, delete, is_shared, partial_bytes, partial_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from localspec.pairs.catalog import Catalog
+    from localspec.pairs.pair import ModelFile, Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What became of one file.
+
+    Attributes:
+        file: what the pair names.
+        path: where it was, or is; None when it was not here.
+        freed: bytes of the disk.
+        kept_because: why it stays; "" when it is gone.
+    """
+
+    file: ModelFile
+    path: Path | None
+    freed: int
+    kept_because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What became of a pair.
+
+    Attributes:
+        pair: the pair.
+        files: of target and draft.
+        forgotten: whether it was a remembered pair, and is none any more.
+    """
+
+    pair: Pair
+    files: tuple[Removal, Removal]
+    forgotten: bool
+
+    @property
+    def freed(self) -> int:
+        """Bytes of the disk."""
+        return sum(removal.freed for removal in self.files)
+
+
+def remove_pair(pair: Pair, catalog: Catalog) -> Removed:
+    """Delete a pair's files, those that another pair here or another tool uses left alone, and what a pull left half.
+
+    Raises:
+        LocalspecError: a file cannot be deleted.
+    """
+    others = [other for other in catalog.pairs.values() if other.name != pair.name and _is_here(other)]
+    try:
+        target, draft = (_remove(file, others) for file in pair.files)
+    except OSError as error:
+        raise LocalspecError(
+            f"A file of {pair.name} cannot be deleted", f"{error}.", "Close programs that use it, and check its rights."
+        ) from error
+    return Removed(pair, (target, draft), forget_pair(pair.name))
+
+
+def _is_here(pair: Pair) -> bool:
+    return all(locate(file) for file in pair.files)
+
+
+def _remove(file: ModelFile, others: list[Pair]) -> Removal:
+    path = cached(file.repo, file.revision, file.file)
+    if path is None:
+        freed = _remove_partial(file)
+        elsewhere = locate(file)
+        return Removal(file, elsewhere, freed, "it belongs to another program" if elsewhere else "")
+    why = _why_keep(path, file, others)
+    if why:
+        return Removal(file, path, 0, why)
+    blob_name, commit = path.resolve().name, path.parents[file.file.count("/")].name
+    freed = delete(path)
+    forget_fetched(path)
+    freed += _remove_partial(file)
+    Place(file.repo, commit, file.file, blob_name).tidy()
+    return Removal(file, path, freed)
+
+
+def _why_keep(path: Path, file: ModelFile, others: list[Pair]) -> str:
+    """Why a file in the cache must stay; "" when nobody needs it."""
+    users = [other.name for other in others if any(_is_same(file, used) for used in other.files)]
+    if users:
+        return f"{' and '.join(users)} {'uses' if len(users) == 1 else 'use'} it too"
+    if not was_fetched(path):
+        return "localspec did not fetch it: another program may use it"
+    if is_shared(file.repo, path):
+        return "another revision in the hub's cache is the same file"
+    return ""
+
+
+def _is_same(one: ModelFile, other: ModelFile) -> bool:
+    if one.sha256 is not None and one.sha256 == other.sha256:
+        return True
+    return (one.repo, one.revision, one.file) == (other.repo, other.revision, other.file)
+
+
+def _remove_partial(file: ModelFile) -> int:
+    if file.sha256 is None:
+        return 0
+    size = partial_bytes(file.repo, file.sha256)
+    with suppress(FileNotFoundError):
+        partial_of(file.repo, file.sha256).unlink()
+    Place(file.repo, file.revision, file.file, file.sha256).tidy()
+    return size
