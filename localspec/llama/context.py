@@ -238,7 +238,13 @@ class Context:
         warnings = log.capture.warnings
         if self._stateful and len(tokens) == 1:
             self._keep_state()
-        code = self._batch.decode(pointer, tokens, len(self._tokens), rows, cancelled)
+        try:
+            code = self._batch.decode(pointer, tokens, len(self._tokens), rows, cancelled)
+        except BaseException:
+            # Ctrl-C during a pass is raised right after it: ask whether it was still done.
+            self._tokens.extend(tokens)
+            self._settle()
+            raise
         self._tokens.extend(tokens)
         self._last_pass = len(tokens)
         if code == 0:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,6 +233,25 @@ def test_what_a_cancel_check_raises_comes_out(context: Context, text: list[int])
     context.cancelled = interrupted
     with pytest.raises(KeyboardInterrupt):
         context.evaluate(text, 1)
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_an_interrupted_pass_counts_if_it_was_done(
+    context: Context, text: list[int], done: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context.evaluate(text[:10], 0)
+    real = TokenBatch.decode
+
+    def interrupted(*arguments: Any) -> int:
+        if done:
+            real(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TokenBatch, "decode", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        context.evaluate(text[10:12])
+
+    assert list(context.tokens) == text[: 12 if done else 10]
 
 
 def test_a_short_pass_is_never_cancelled(context: Context) -> None:
