@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        _tell(LocalspecError("The system refused", f"{error}."))
+        where = f"{error.filename}: " if error.filename else ""
+        _tell(LocalspecError("The system refused", f"{where}{error.strerror or error}."))
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a mistake of ours is told in words and kept in a file
         _tell(_our_mistake(error))

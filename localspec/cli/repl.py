@@ -171,20 +171,22 @@ class Repl:
 
     def _chosen(self, answered: Answered) -> bool:
         while True:
-            choice = self._reader.ask(_CHOICE).strip().lower()[:1]
-            if choice == "g":
+            choice = self._reader.ask(_CHOICE).strip().lower()
+            if choice in {"g", "go", "go on"}:
                 self._conversation.drop_oldest = True
                 return True
-            if choice == "n":
+            if choice in {"n", "new"}:
                 # A question that did not fit is the first one of the new conversation.
                 self._conversation.clear(keep_question=answered.error is not None)
                 answered.error = None
+                self._terminal.note("A new conversation.")
                 return self._conversation.turns > 0
-            if choice == "l":
+            if choice in {"l", "leave"}:
                 raise _LeaveError
 
     def _new(self, _: str) -> None:
         self._conversation.clear()
+        self._conversation.drop_oldest = self._settings.drop_oldest
         self._terminal.note("A new conversation.")
 
     def _regenerate(self, _: str) -> None:

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from localspec.cli.answer_json import SCHEMA
+from localspec.llama.tokenizer import Tokenizer
 from localspec.pairs import demo
 from tests.end_to_end.conftest import PROGRAM, Program, Run
 
@@ -159,6 +160,19 @@ def test_what_a_person_can_get_wrong_is_told_in_words(
     assert words in run.stderr
     assert "Traceback" not in run.stderr
     assert "mistake in localspec" not in run.stderr
+
+
+def test_control_characters_of_a_model_never_reach_the_output_raw(
+    program: Program, smollm2_tokenizer: Tokenizer
+) -> None:
+    escape = smollm2_tokenizer.encode("\x1b", parse_special=False, add_special=False)
+    assert len(escape) == 1
+    forced = ["--logit-bias", f"{escape[0]}=100", "--max-tokens", "3", "--no-speculation"]
+    run = program("chat", "-p", "Say yes.", *forced)
+    assert run.stdout == "␛␛␛\n"
+    as_json = program("chat", "-p", "Say yes.", "--json", *forced).stdout
+    assert "\x1b" not in as_json
+    assert json.loads(as_json)["text"] == "\x1b\x1b\x1b"
 
 
 def test_a_prompt_too_long_shows_no_answer(program: Program) -> None:
