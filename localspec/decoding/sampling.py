@@ -211,8 +211,10 @@ def _top_k(logits: Logits, k: int) -> tuple[TokenIds, Logits]:
     grid = logits[: columns * LANES].reshape(LANES, columns)
     tops = np.maximum.reduce(grid, axis=0) if k < columns else logits.copy()
     tops.partition(tops.size - k)
+    # NaN sorts last: if there is one, it is among these.
+    _require_usable(np.maximum.reduce(tops[tops.size - k :]))
     ids, kept = _at_least(logits, tops[tops.size - k])
-    _require_usable(kept[0] if kept.size else np.float32(np.nan))
+    _require_usable(kept[0])
     ids, kept = ids[:k], kept[:k]
     # Forbidden tokens can be among the k likeliest when k is large.
     return (ids, kept) if kept[-1] > -np.inf else (ids[kept > -np.inf], kept[kept > -np.inf])
