@@ -84,4 +84,7 @@ class ModelDrafter:
 
 def draft_sampling(sampling: SamplingSettings) -> SamplingSettings:
     """The person's settings as the draft uses them."""
-    return sampling if sampling.truncates or sampling.temperature == 0 else replace(sampling, min_p=DRAFT_MIN_P)
+    if sampling.truncates or sampling.temperature == 0:
+        return sampling
+    # min-p comes before the temperature: to the power of it, it cuts at the same probability for every temperature.
+    return replace(sampling, min_p=DRAFT_MIN_P**sampling.temperature)
