@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localspec.decoding.acceptance import AcceptanceRule, rule_for
-from localspec.decoding.distributions import Sparse
+from localspec.decoding.distributions import Dense, Distribution, Sparse, padded_weights
 from localspec.decoding.draft_length import FixedLength
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.model import ModelDrafter
@@ -35,15 +35,14 @@ class GuessingDrafter:
 
     Args:
         vocabulary: ids below it exist.
-        honest_q: draw each guess from a fixed distribution and say so; else guess the successor of the last token and
-            claim nothing (q None).
+        q: draw each guess from it, and say so; None to guess by a rule, and claim nothing.
     """
 
     name = "guessing"
 
-    def __init__(self, vocabulary: int, honest_q: bool) -> None:
+    def __init__(self, vocabulary: int, q: Distribution | None) -> None:
         self._vocabulary = vocabulary
-        self._q = Sparse(np.array([5, 2, 0]), np.array([0.5, 0.3, 0.2])) if honest_q else None
+        self._q = q
 
     def prepare(self, text: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Nothing to catch up with."""
@@ -62,12 +61,25 @@ class GuessingDrafter:
         """Nothing to forget."""
 
 
+def _dense(*weights: float) -> Dense:
+    padded = padded_weights(len(weights))
+    padded[: len(weights)] = weights
+    return Dense(padded)
+
+
+OTHER_DRAFTS: dict[str, Distribution | None] = {
+    "deterministic": None,
+    "sparse q": Sparse(np.array([5, 2, 0]), np.array([0.5, 0.3, 0.2])),
+    "dense q": _dense(0.1, 0.2, 0.05, 0.3, 0.1, 0.15, 0.1),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """What one exactness test runs.
 
     Attributes:
-        draft: the draft model's table; "deterministic" or "other q" for a `GuessingDrafter`.
+        draft: the draft model's table, or a key of OTHER_DRAFTS for a `GuessingDrafter`.
         answer: tokens in one answer: enough for a few rounds, so that a roll-back stands before most of them.
     """
 
@@ -81,7 +93,7 @@ class Scenario:
     def drafter(self) -> Drafter:
         vocabulary = self.target.shape[-1]
         if isinstance(self.draft, str):
-            return GuessingDrafter(vocabulary, honest_q=self.draft == "other q")
+            return GuessingDrafter(vocabulary, OTHER_DRAFTS[self.draft])
         return ModelDrafter(TableModel(self.draft), vocabulary)
 
 
@@ -121,8 +133,10 @@ SCENARIOS: dict[str, Scenario] = {
     "larger draft vocabulary, top-p": Scenario(_with(top_p=0.9), draft=random_table(7, 11)),
     "deterministic draft": Scenario(draft="deterministic"),
     "deterministic draft, top-k": Scenario(_with(top_k=4), draft="deterministic"),
-    "q of its own": Scenario(draft="other q"),
-    "q of its own, top-p": Scenario(_with(top_p=0.9), draft="other q"),
+    "sparse q": Scenario(draft="sparse q"),
+    "sparse q, top-p": Scenario(_with(top_p=0.9), draft="sparse q"),
+    "dense q": Scenario(draft="dense q"),
+    "dense q, top-p": Scenario(_with(top_p=0.9), draft="dense q"),
     "order 2": Scenario(target=random_table(8, 5, order=2), draft=random_table(9, 5), draft_length=2),
     "draft length 1": Scenario(draft_length=1, answer=6),
     "draft length 6": Scenario(draft=near(TARGET, 10, 0.2), draft_length=6, answer=14),

@@ -127,7 +127,7 @@ def drafts_of(vocabulary: int) -> dict[str, Table | str]:
         "smaller": FAR[: vocabulary - 2, : vocabulary - 2],
         "itself": TARGET,
         "deterministic": "deterministic",
-        "other q": "other q",
+        "sparse q": "sparse q",
     }
 
 

@@ -7,6 +7,7 @@ a probability below 1e-6 over all seeds; the seeds are fixed, so the verdict is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -131,6 +132,23 @@ def test_with_q_equal_to_p_nothing_is_rejected() -> None:
     for seed in range(50):
         weights = rng.dirichlet(np.full(100, 0.1))
         assert accepted_share(dense(*weights), dense(*weights), 40) == 1, seed
+
+
+@pytest.mark.parametrize("u", [0.0, 0.5, math.nextafter(1.0, 0.0)])
+def test_a_guess_that_p_forbids_is_never_kept(u: float) -> None:
+    rule = Rejection(0)
+    rule._uniform = lambda: u
+    for q in (sparse(0.5, 0.5), dense(0.5, 0.5), None):
+        verdict = rule.verify(Draft((1,), (q,)), lambda _: sparse(1.0, 0.0), 0)
+        assert (verdict.accepted, verdict.token) == (0, 0)
+
+
+@pytest.mark.parametrize("u", [0.0, 0.5, math.nextafter(1.0, 0.0)])
+def test_a_guess_that_p_likes_better_than_q_is_always_kept(u: float) -> None:
+    rule = Rejection(0)
+    rule._uniform = lambda: u
+    for p in (sparse(0.3, 0.7), dense(0.3, 0.7)):
+        assert rule.verify(Draft((1,), (sparse(0.5, 0.5),)), lambda _, p=p: p, 0).accepted == 1
 
 
 def test_auto_is_greedy_at_temperature_0_and_rejection_above() -> None:

@@ -167,6 +167,14 @@ def test_confidences_are_the_draft_models_own_probabilities() -> None:
     assert seen[:2] == [None, confidences[0]]
 
 
+@pytest.mark.parametrize("tokens", [0, 1, 5, LONGEST_DRAFT])
+def test_a_fixed_draft_length_asks_for_so_many_and_no_more(tokens: int) -> None:
+    asked = [drafted for drafted in range(LONGEST_DRAFT + 1) if FixedLength(tokens).more(drafted, None)]
+
+    assert asked == list(range(tokens))
+    assert FixedLength(tokens).longest == tokens
+
+
 @pytest.mark.parametrize("tokens", [-1, LONGEST_DRAFT + 1])
 def test_a_draft_length_out_of_range_is_refused_in_words(tokens: int) -> None:
     with pytest.raises(ValueError, match="between 0 and 16"):

@@ -9,10 +9,11 @@ import pytest
 
 from localspec.decoding.acceptance import Rejection
 from localspec.decoding.draft_length import FixedLength
-from localspec.decoding.drafters.model import ModelDrafter
+from localspec.decoding.drafters.model import ModelDrafter, draft_sampling
 from localspec.decoding.language_model import keep_common_prefix
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Draft, never
+from localspec.decoding.sampling import to_distribution
 from tests.decoding.answers import Polls, turn
 from tests.decoding.scenarios import FAR, PLAIN, TARGET
 from tests.decoding.table_model import TableModel
@@ -100,6 +101,21 @@ def test_q_is_0_beyond_the_common_vocabulary() -> None:
         assert q is not None
         assert q.support()[0].max() < 5
         assert q.support()[1].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.3, 0.8, 1.0, 1.5, 5.0])
+def test_where_nothing_is_cut_off_q_leaves_out_only_what_is_hardly_ever_drawn(temperature: float) -> None:
+    """At every temperature alike: tokens 100,000 times less likely than the likeliest."""
+    logits = np.linspace(0, 200, 4000, dtype=np.float32)
+    settings = replace(PLAIN, temperature=temperature)
+    p = to_distribution(logits, settings)
+
+    q = to_distribution(logits, draft_sampling(settings))
+
+    kept, _ = q.support()
+    wanted = [token for token in range(4000) if p.probability(token) >= 1e-5 * p.probability(3999)]
+    assert abs(len(kept) - len(wanted)) <= 1
+    assert draft_sampling(replace(settings, top_k=5)) == replace(settings, top_k=5)
 
 
 def test_q_is_what_the_tokens_are_drawn_from() -> None:

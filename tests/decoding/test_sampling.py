@@ -110,6 +110,16 @@ def test_a_row_that_is_no_distribution_is_refused_in_words(settings: SamplingSet
         to_distribution(np.array(logits, np.float32), settings)
 
 
+@pytest.mark.parametrize("place", [0, 70, 639])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("truncation", [{"top_k": 5}, {"top_k": 300}, {"top_p": 0.5}, {"min_p": 0.1}, {}])
+def test_one_wrong_logit_among_many_is_noticed(truncation: dict[str, float], wrong: float, place: int) -> None:
+    logits = np.random.default_rng(0).normal(0, 1, 640).astype(np.float32)
+    logits[place] = wrong
+    with pytest.raises(ValueError, match="no token has a usable logit"):
+        to_distribution(logits, replace(PLAIN, **truncation))
+
+
 def test_forbidding_every_token_is_refused_in_words() -> None:
     settings = replace(PLAIN, logit_bias=((0, -math.inf), (1, -math.inf)))
     with pytest.raises(ValueError, match="every token is forbidden"):
