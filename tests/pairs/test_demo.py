@@ -35,7 +35,7 @@ def test_the_file_is_hashed_once_and_again_when_it_changes(
     monkeypatch.setattr(demo, "find_demo_target", lambda: copy)
     assert demo.demo_target() == copy
     with monkeypatch.context() as patch:
-        patch.setattr(demo.hashlib, "file_digest", lambda *_: pytest.fail("hashed a second time"))
+        patch.setattr(demo, "digest_of", lambda *_: pytest.fail("hashed a second time"))
         assert demo.demo_target() == copy
     with copy.open("r+b") as file:
         file.seek(50_000_000)
