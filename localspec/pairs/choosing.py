@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from localspec.errors import LocalspecError
 from localspec.pairs.found import locate, search
 from localspec.pairs.listing import PairState, list_pairs
-from localspec.pairs.memory_fit import gigabytes
+from localspec.pairs.sizes import gigabytes
 
 if TYPE_CHECKING:
     from pathlib import Path

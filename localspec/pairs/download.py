@@ -16,10 +16,10 @@ from huggingface_hub.utils import hf_raise_for_status
 from localspec.errors import DownloadError, DownloadStoppedError
 from localspec.pairs.hub import HubFile, open_range
 from localspec.pairs.hub_cache import Place
-from localspec.pairs.hub_words import HUB_ERRORS, Asked, disk_error, in_words
-from localspec.pairs.memory_fit import gigabytes
-from localspec.pairs.names import is_sha256, shown
+from localspec.pairs.hub_words import HUB_ERRORS, Asked, disk_error, in_short, in_words
+from localspec.pairs.names import is_sha256
 from localspec.pairs.patience import Patience, sleep
+from localspec.pairs.sizes import gigabytes
 from localspec.pairs.verified import digest_of, is_verified, remember_verified
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ def _fill(partial: _Partial, file: HubFile, meter: Meter, patience: Patience) ->
             pause = patience.pause_after(error, failed)
             if pause is None:
                 raise in_words(error, Asked(file.repo, file.revision, file.file)) from error
-            why = shown(str(error).strip().split("\n")[0] or type(error).__name__, 80)
-            meter.note(f"trying again in {pause:.0f} s, {failed} of {patience.attempts}: {why}")
+            meter.note(f"{in_short(error)}, trying again in {pause:.0f} s ({failed} of {patience.attempts})")
             sleep(pause, meter.cancelled)
 
 

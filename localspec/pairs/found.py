@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from localspec import locations
 from localspec.pairs.hub_cache import blobs_named, cache_root, cached
-from localspec.pairs.names import is_sha256
+from localspec.pairs.names import is_commit, is_sha256
 from localspec.pairs.verified import digest_of, is_verified, remember_verified, verified_copies
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _known_places(file: ModelFile) -> Iterator[Path]:
 def _is_right(path: Path, file: ModelFile, meter: Meter) -> bool:
     """Whether the contents are the ones named; of a file whose hash nobody told us, the name of its blob tells."""
     digest = file.sha256 or path.resolve().name
-    if not is_sha256(digest):
+    if not (is_sha256(digest) or is_commit(digest)):
         return True
     if is_verified(path, digest):
         return True

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,20 +88,16 @@ class Place:
         """
         path = cache_root() / ".locks" / self.folder.name / f"{self.blob_name}.lock"
         path.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            lock = WeakFileLock(path, timeout=_LOOK_AGAIN)
-            try:
-                lock.__enter__()
-            except Timeout:
-                waiting()
+        with ExitStack() as lock:
+            while True:
+                try:
+                    lock.enter_context(WeakFileLock(path, timeout=_LOOK_AGAIN))
+                    break
+                except Timeout:
+                    waiting()
                 if cancelled():
-                    raise DownloadStoppedError("Stopped while another download was running") from None
-                continue
-            break
-        try:
+                    raise DownloadStoppedError("Stopped while another download was running")
             yield
-        finally:
-            lock.__exit__(None, None, None)
 
     @property
     def held(self) -> Path | None:

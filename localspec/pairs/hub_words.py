@@ -21,7 +21,8 @@ from huggingface_hub.utils import (
 )
 
 from localspec.errors import DownloadError, HubUnreachableError
-from localspec.pairs.names import shown
+from localspec.pairs.names import harmless
+from localspec.pairs.patience import asked_to_wait
 
 HUB_ERRORS = (httpx.HTTPError, OfflineModeIsEnabled, FileMetadataError, HubEntryNotFoundError, httpx.InvalidURL)
 """What a request to the hub may raise; OSError of the disk is none of them."""
@@ -44,11 +45,22 @@ def in_words(error: Exception, asked: Asked) -> DownloadError:
     return _connection(error)
 
 
+def in_short(error: Exception) -> str:
+    """What went wrong for a moment, in a few words."""
+    if isinstance(error, HfHubHTTPError):
+        return f"the hub answered {error.response.status_code}"
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
+    if isinstance(error, httpx.ConnectError):
+        return "no connection"
+    return "the connection broke off"
+
+
 def not_a_hub(why: str) -> DownloadError:
     """The answer is not one that a hub gives."""
     return DownloadError(
         f"{constants.ENDPOINT} does not answer as a hub does",
-        f"{shown(why, 200)}.",
+        f"{harmless(why, 200)}.",
         "Check HF_ENDPOINT, and whether a proxy or a log-in page stands between.",
     )
 
@@ -132,10 +144,12 @@ def _status(error: Any, asked: Asked) -> DownloadError:
             "Use another token.",
         )
     if status == 429:
+        seconds = asked_to_wait(error)
+        when = "in some minutes" if seconds is None else f"in {max(1, round(seconds / 60))} min"
         return DownloadError(
             "The hub asks to wait: too many requests (429)",
             "It limits how much one address, or one account, may ask for.",
-            "Pull again in some minutes; logging in with `hf auth login` raises the limit.",
+            f"Pull again {when}; logging in with `hf auth login` raises the limit.",
         )
     if status >= 500:
         return HubUnreachableError(
@@ -147,7 +161,7 @@ def _status(error: Any, asked: Asked) -> DownloadError:
 
 
 def _connection(error: Exception) -> DownloadError:
-    why = shown(str(error) or type(error).__name__, 160)
+    why = harmless(str(error) or type(error).__name__, 160)
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
         return HubUnreachableError(
             "The connection to the hub broke off, again and again",

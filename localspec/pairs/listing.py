@@ -11,7 +11,8 @@ from localspec.pairs.found import locate
 from localspec.pairs.gguf_bytes import LocalFile
 from localspec.pairs.gguf_reading import read_header
 from localspec.pairs.hub_cache import partial_bytes
-from localspec.pairs.memory_fit import PairFit, Wanted, gigabytes, pair_fit
+from localspec.pairs.memory_fit import PairFit, Wanted, pair_fit
+from localspec.pairs.sizes import gigabytes
 
 if TYPE_CHECKING:
     from pathlib import Path

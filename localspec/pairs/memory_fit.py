@@ -16,6 +16,7 @@ from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.errors import UsageError
 from localspec.pairs.architectures import CAN_TAKE_BACK, HYBRID, RECURRENT
 from localspec.pairs.gguf_types import TENSOR_TYPES
+from localspec.pairs.sizes import gigabytes
 
 if TYPE_CHECKING:
     from localspec.pairs.gguf_header import GgufHeader
@@ -146,11 +147,6 @@ class PairFit:
         if self.largest_context:
             return f"{needs}, and {has}; {self.largest_context:,} tokens would fit"
         return f"{needs}, and {has}; no context is short enough"
-
-
-def gigabytes(size: int) -> str:
-    """A size as people read it: decimal units, as disks and the hub count."""
-    return f"{size / 1e9:.1f} GB" if size >= 10**9 else f"{size / 1e6:.0f} MB"
 
 
 def pair_fit(target: GgufHeader, draft: GgufHeader, wanted: Wanted, memory: Memory) -> PairFit:

@@ -52,9 +52,10 @@ def _is_device(part: str) -> bool:
 
 def shown(text: str, longest: int = 60) -> str:
     """A name out of a file, fit for a message: quoted, short, and nothing in it that a terminal would obey."""
+    return f"'{harmless(text, longest)}'"
+
+
+def harmless(text: str, longest: int) -> str:
+    """Words of another program, fit for a message: one line, short, and nothing in it that a terminal would obey."""
     short = text if len(text) <= longest else text[: longest - 1] + "…"
-    return (
-        "'"
-        + "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in short)
-        + "'"
-    )
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in short)

@@ -43,7 +43,7 @@ class Patience:
         """
         if failed >= self.attempts or not passes(error):
             return None
-        asked = _asked_to_wait(error)
+        asked = asked_to_wait(error)
         if asked is not None:
             return asked if asked <= self.longest_wait else None
         return min(self.longest_pause, self.first_pause * 2.0 ** (failed - 1))
@@ -71,8 +71,8 @@ def sleep(seconds: float, cancelled: Callable[[], bool]) -> None:
         time.sleep(min(left, 0.1))
 
 
-def _asked_to_wait(error: Exception) -> float | None:
-    """The seconds that an answer names in Retry-After or in its rate-limit header."""
+def asked_to_wait(error: Exception) -> float | None:
+    """The seconds to wait that an answer names in Retry-After or in its rate-limit header; None when it does not."""
     if not isinstance(error, HfHubHTTPError):
         return None
     headers = error.response.headers

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from localspec.pairs.sizes import gigabytes
+
 _WINDOW = 10.0  # seconds that the speed is averaged over
 _OFTEN = 0.1  # seconds between two reports
 
@@ -35,6 +37,31 @@ class PullProgress:
     def seconds_left(self) -> float | None:
         """Until all is here at this speed; None while that cannot be told."""
         return (self.total - self.done) / self.per_second if self.per_second else None
+
+    @property
+    def words(self) -> str:
+        """All of it in one line without colours or controls."""
+        if not self.total:
+            return " - ".join(part for part in (self.what, self.note) if part)
+        parts = [self.what, f"{gigabytes(self.done)} of {gigabytes(self.total)} ({self.done / self.total:.0%})"]
+        if self.per_second:
+            parts.append(f"{self.per_second / 1e6:.1f} MB/s")
+        if self.seconds_left is not None:
+            parts.append(f"{_duration(self.seconds_left)} left")
+        if self.resumed:
+            parts.append(f"{gigabytes(self.resumed)} from before")
+        if self.note:
+            parts.append(self.note)
+        return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 Report = Callable[[PullProgress], None]

@@ -19,9 +19,10 @@ from localspec.pairs.found import search
 from localspec.pairs.gguf_bytes import LocalFile
 from localspec.pairs.hub import HubFile, RemoteFile, look_up
 from localspec.pairs.hub_cache import cache_root
-from localspec.pairs.memory_fit import Memory, PairFit, Wanted, gigabytes, pair_fit
+from localspec.pairs.memory_fit import Memory, PairFit, Wanted, pair_fit
 from localspec.pairs.names import is_sha256
 from localspec.pairs.side_by_side import side_by_side
+from localspec.pairs.sizes import gigabytes
 
 if TYPE_CHECKING:
     from pathlib import Path

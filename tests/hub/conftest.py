@@ -55,7 +55,7 @@ class Pulling:
     def outcome(self) -> Outcome:
         """Wait for its end."""
         output, stderr = self.process.communicate(timeout=240)
-        assert "Traceback" not in stderr, stderr
+        assert stderr == "", stderr
         return Outcome(self.process.returncode, [json.loads(line) for line in output.splitlines()], stderr)
 
 
@@ -74,8 +74,8 @@ class Desk:
         """The hub's cache."""
         return Path(self.environment["HF_HOME"]) / "hub"
 
-    def write_catalog(self, **changes: str) -> None:
-        """Name the pair, pinned as the hub has it now; `changes` replace the target's values, "" leaves one out."""
+    def write_catalog(self, part: str = "target", **changes: str) -> None:
+        """Name the pair, pinned as the hub has it now; `changes` replace values of one file, "" leaves one out."""
         lines: list[str] = []
         for name, path in (("target", self.target), ("draft", self.draft)):
             repo = f"somebody/{name}-GGUF"
@@ -85,7 +85,7 @@ class Desk:
                 "revision": self.hub.commit(repo),
                 "bytes": path.stat().st_size,
                 "sha256": self.hub.file(repo, path.name).etag,
-            } | (changes if name == "target" else {})
+            } | (changes if name == part else {})
             lines.append(f"[files.{name}]")
             lines += [f"{key} = {json.dumps(value)}" for key, value in values.items() if value != ""]
         lines += ["[pairs.tiny]", 'target = "target"', 'draft = "draft"', "context = 512"]

@@ -63,7 +63,7 @@ def test_a_fault_that_passes_ends_in_a_whole_pair(desk, fault):
 def test_what_came_before_a_lost_connection_is_not_fetched_again(desk):
     desk.hub.faults = [Fault("drop", times=3, after=700_000, downloads_only=True)]
     outcome = desk.pull()
-    assert "trying again in 0 s, 1 of 3" in outcome.notes
+    assert "the connection broke off, trying again in 0 s (1 of 3)" in outcome.notes
     sent = sum(seen.sent for seen in desk.hub.seen if seen.where == "storage" and (seen.range or "").endswith("-"))
     whole = desk.target.stat().st_size + desk.draft.stat().st_size
     assert whole <= sent + 3 * 700_000 < whole + 3 * 700_000 + 1

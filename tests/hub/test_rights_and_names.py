@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -169,3 +170,16 @@ def test_a_file_that_is_no_gguf_is_refused_before_it_is_fetched(desk):
     error = refusal(desk.pull())
     assert error["title"] == "small-q4.gguf is not a sound GGUF file"
     assert not desk.cache.exists()
+
+
+def test_a_small_file_that_git_itself_holds_is_checked_by_gits_hash(desk):
+    content = desk.draft.read_bytes()
+    held = desk.hub.file("somebody/draft-GGUF", desk.draft.name)
+    held.etag = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    desk.write_catalog(part="draft", sha256="", bytes="")
+    assert desk.pull().returncode == 0
+    assert desk.cached("draft").read_bytes() == content
+    assert desk.pull(HF_HUB_OFFLINE="1").returncode == 0
+    desk.cached("draft").resolve().write_bytes(content[:-1] + b"x")
+    assert desk.pull().returncode == 0
+    assert desk.cached("draft").read_bytes() == content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ import pytest
 
 from localspec import locations
 from localspec.errors import LocalspecError, ModelFileError
+from localspec.pairs.as_json import candidate_values, details_values, removed_values, state_values
 from localspec.pairs.catalog import Catalog, load_catalog, remember_pair
 from localspec.pairs.choosing import first_choice, paths_of
 from localspec.pairs.compatibility import Reason
 from localspec.pairs.fetched import remember_fetched
 from localspec.pairs.found import locate
+from localspec.pairs.hub_cache import Place
 from localspec.pairs.listing import list_pairs, show_pair
 from localspec.pairs.match import match_drafts
 from localspec.pairs.memory_fit import Memory, Wanted
@@ -294,3 +297,40 @@ def test_match_refuses_a_target_that_is_none(tmp_path):
     path.write_text("text")
     with pytest.raises(ModelFileError):
         match_drafts(path, PLENTY, Wanted(512))
+
+
+def test_all_that_is_found_is_plain_json(cache, tmp_path):
+    target = tmp_path / "target.gguf"
+    target.write_bytes(BIG)
+    pair = pair_of(cache.file("big", BIG), cache.file("small", SMALL))
+    absent = pair_of(cache.file("absent", BIG + b"x", here=False), pair.draft, name="absent")
+    told = [
+        state_values(list_pairs(catalog_of(pair), PLENTY)[0]),
+        details_values(show_pair(pair, PLENTY)),
+        details_values(show_pair(absent, PLENTY)),
+        *(candidate_values(one) for one in match_drafts(target, PLENTY, Wanted(512))),
+        removed_values(remove_pair(pair, catalog_of(pair))),
+    ]
+    text = json.dumps(told)
+    assert len(text) < 20_000  # no vocabulary in it
+    assert json.loads(text)[0]["pair"]["target"]["sha256"] == pair.target.sha256
+
+
+def test_where_links_cannot_be_made_the_snapshot_holds_the_bytes(cache, monkeypatch):
+    def refuse(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    digest = hashlib.sha256(BIG).hexdigest()
+    place = Place("some/big", COMMIT, "q4/big.gguf", digest)
+    place.partial.parent.mkdir(parents=True)
+    place.partial.write_bytes(BIG)
+    place.complete()
+    link = place.link()
+    assert link.read_bytes() == BIG
+    assert place.held == link == place.link()
+    remember_fetched(link)
+    file = ModelFile("big", "some/big", COMMIT, "q4/big.gguf", len(BIG), digest)
+    pair = pair_of(file, cache.file("absent", SMALL, here=False))
+    assert remove_pair(pair, catalog_of(pair)).freed == len(BIG)
+    assert list(cache.root.rglob("*")) == []

@@ -14,7 +14,8 @@ from localspec import locations
 from localspec.errors import UsageError
 from localspec.pairs.gguf_bytes import LocalFile
 from localspec.pairs.gguf_reading import read_header
-from localspec.pairs.memory_fit import Memory, Wanted, cache_bytes_per_token, gigabytes, model_memory, pair_fit
+from localspec.pairs.memory_fit import Memory, Wanted, cache_bytes_per_token, model_memory, pair_fit
+from localspec.pairs.sizes import gigabytes
 from tests.pairs.gguf_files import ARRAY, I32, U32, TinyModel
 from tests.pairs.test_gguf_reading import Bytes
 
@@ -152,6 +153,8 @@ def test_this_machine_has_memory_and_the_system_keeps_some():
     assert 0 < memory.usable < memory.total
 
 
-@pytest.mark.parametrize(("size", "words"), [(999_999_999, "1000 MB"), (10**9, "1.0 GB"), (4_683_073_536, "4.7 GB")])
+@pytest.mark.parametrize(
+    ("size", "words"), [(999_999_999, "1.0 GB"), (999_000_000, "999 MB"), (10**9, "1.0 GB"), (4_683_073_536, "4.7 GB")]
+)
 def test_sizes_are_told_in_decimal_units(size, words):
     assert gigabytes(size) == words
