@@ -7,22 +7,21 @@ so that nothing could be kept of it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Self
 
-from huggingface_hub.utils import hf_raise_for_status
+from huggingface_hub.utils import hf_raise_for_status, httpx
 
 from localspec.errors import DownloadError, DownloadStoppedError
 from localspec.pairs.hub import HubFile, open_range
 from localspec.pairs.hub_cache import Place
 from localspec.pairs.hub_words import HUB_ERRORS, Asked, disk_error, in_short, in_words
-from localspec.pairs.names import is_sha256
 from localspec.pairs.patience import Patience, sleep
 from localspec.pairs.sizes import gigabytes
-from localspec.pairs.verified import digest_of, is_verified, remember_verified
+from localspec.pairs.verified import digest_of, is_verified, new_digest, remember_verified
 
 if TYPE_CHECKING:
+    from io import RawIOBase
     from pathlib import Path
     from types import TracebackType
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _ENOUGH = 64 << 10  # bytes that make a try count as one that brought something
-_TOTAL = re.compile(r"bytes (?P<first>\d+)-\d+/(?P<total>\d+)")
+_RANGE = re.compile(r"bytes (?P<first>\d+)-\d+/(\d+|\*)")
 
 
 def download(file: HubFile, meter: Meter, patience: Patience | None = None) -> Path:
@@ -47,16 +46,18 @@ def download(file: HubFile, meter: Meter, patience: Patience | None = None) -> P
     place = place_of(file)
     try:
         with place.locked(lambda: meter.note("another download of this file is running"), meter.cancelled):
-            if not _is_there(place, file, meter):
-                _fetch(place, file, meter, patience or Patience())
-            path = place.link()
-            remember_verified(path, file.blob_name)
-            place.remember_branch(file.revision)
+            try:
+                if not _is_there(place, file, meter):
+                    _fetch(place, file, meter, patience or Patience())
+                path = place.link()
+                remember_verified(path, file.blob_name)
+                place.remember_branch(file.revision)
+            finally:
+                # Still locked: the next process may be about to begin.
+                place.tidy()
             return path
     except OSError as error:
         raise disk_error(error, _kept(place.partial)) from error
-    finally:
-        place.tidy()
 
 
 def place_of(file: HubFile) -> Place:
@@ -126,26 +127,33 @@ def _stream(partial: _Partial, file: HubFile, meter: Meter) -> None:
     with open_range(file.url, partial.done) as response:
         if response.status_code != 416:
             hf_raise_for_status(response)
-        _check_length(response, file)
+        _check_range(response, file, partial.done)
         if response.status_code == 200 and partial.done:
             partial.restart()
         for chunk in response.iter_bytes():
             partial.append(chunk)
             if meter.cancelled():
                 raise DownloadStoppedError("Stopped during the download")
+    if partial.done < file.size:
+        # An answer that does not tell its length may end anywhere without being wrong to the client.
+        raise httpx.RemoteProtocolError(f"the answer ended after {partial.done} of {file.size} bytes")
 
 
-def _check_length(response: Any, file: HubFile) -> None:
-    """The answer must be about a file of the promised length, and begin where it was asked to."""
+def _check_range(response: Any, file: HubFile, begin: int) -> None:
+    """The answer must hold the bytes from `begin` on, or all, of a file of the promised length."""
     told = response.headers.get("Content-Range") or ""
-    found = _TOTAL.fullmatch(told)
-    total = found["total"] if found else told.rpartition("/")[2] or response.headers.get("Content-Length", "")
+    found = _RANGE.fullmatch(told)
+    # Of 416 the whole header is "bytes */TOTAL".
+    total = response.headers.get("Content-Length", "") if response.status_code == 200 else told.rpartition("/")[2]
     if total.isdigit() and int(total) != file.size:
         raise DownloadError(
             f"The hub sends {file.file} with another length than it promises",
             f"It should have {file.size:,} bytes, and its storage has {int(total):,}.",
             "Pull again later, or use another endpoint (HF_ENDPOINT).",
         )
+    right = response.status_code == 200 or (response.status_code == 206 and found and int(found["first"]) == begin)
+    if not right:
+        raise httpx.RemoteProtocolError(f"{response.status_code} with the range {told!r} is no answer to {begin}-")
 
 
 class _Partial:
@@ -159,11 +167,10 @@ class _Partial:
         """
         self._meter = meter
         self._file = file
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and path.stat().st_size > file.size:
             path.unlink()
-        self._handle = path.open("a+b", buffering=0)
-        self._digest = new_digest(file)
+        self._handle = _open_with_folder(path)
+        self._digest = new_digest(file.blob_name, file.size)
         self.done = self._hash_what_is_there()
 
     def __enter__(self) -> Self:
@@ -189,7 +196,7 @@ class _Partial:
         """Begin with nothing again."""
         self._meter.lost(self.done)
         self._handle.truncate(0)
-        self._digest = new_digest(self._file)
+        self._digest = new_digest(self._file.blob_name, self._file.size)
         self.done = 0
 
     def is_right(self) -> bool:
@@ -211,11 +218,14 @@ class _Partial:
         return done
 
 
-def new_digest(file: HubFile) -> Any:
-    """The hash that names the file: sha256, or git's own of a file that is small enough to be in git itself."""
-    if is_sha256(file.blob_name):
-        return hashlib.sha256()
-    return hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
+def _open_with_folder(path: Path) -> RawIOBase:
+    """Open a file to append, its folder made; once more when another process tidied that away in between."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return path.open("a+b", buffering=0)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+b", buffering=0)
 
 
 def _kept(partial: Path) -> str:

@@ -74,11 +74,11 @@ def look_up(file: ModelFile, patience: Patience = QUICK, cancelled: Callable[[],
     commit, etag, size = metadata.commit_hash or "", metadata.etag or "", metadata.size
     if not is_commit(commit) or size is None or size < 0:
         raise not_a_hub(f"The answer names no commit and no size of {file.file}")
-    if not (is_sha256(etag) or is_commit(etag)):
+    if not is_sha256(etag):
         # A mirror without hashes will do where the catalog knows the hash; nothing else may name a file here.
-        if file.sha256 is None:
-            raise not_a_hub(f"The answer names no hash of {file.file}, so it could not be checked")
-        etag = file.sha256
+        etag = file.sha256 or etag
+    if not (is_sha256(etag) or is_commit(etag)):
+        raise not_a_hub(f"The answer names no hash of {file.file}, so it could not be checked")
     found = HubFile(file.repo, file.revision, commit, file.file, size, etag)
     _check_pin(file, found)
     return found

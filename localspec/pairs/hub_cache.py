@@ -24,6 +24,7 @@ from huggingface_hub import constants
 from huggingface_hub.utils import WeakFileLock
 
 from localspec.errors import DownloadStoppedError
+from localspec.pairs.names import is_commit
 from localspec.pairs.records import write_whole
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Place:
     def link(self) -> Path:
         """Link the blob where tools look, unless it is there; returns the link."""
         link = self.snapshot
-        if link.exists():
+        if not self.blob.is_file() or (link.is_symlink() and link.resolve() == self.blob.resolve()):
             return link
         link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
@@ -152,7 +153,7 @@ def cached(repo: str, revision: str, file: str) -> Path | None:
     ref = folder.joinpath("refs", *revision.split("/"))
     with suppress(OSError):
         revision = ref.read_text("ascii").strip()
-    if "/" in revision or not revision:
+    if not is_commit(revision):
         return None
     link = folder.joinpath("snapshots", revision, *file.split("/"))
     return link if link.is_file() else None

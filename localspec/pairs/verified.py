@@ -27,15 +27,18 @@ def digest_of(path: Path, like: str, cancelled: Callable[[], bool] = never) -> s
         OSError: it cannot be read.
         DownloadStoppedError: `cancelled` said so.
     """
-    digest: Any = hashlib.sha256()
-    if not is_sha256(like):
-        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    digest = new_digest(like, path.stat().st_size)
     with path.open("rb", buffering=0) as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
             if cancelled():
                 raise DownloadStoppedError("Stopped while checking a file")
     return str(digest.hexdigest())
+
+
+def new_digest(like: str, size: int) -> Any:
+    """The hash of the kind of `like`: sha256, or git's own, which begins with the size of the file."""
+    return hashlib.sha256() if is_sha256(like) else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
 
 
 def is_verified(path: Path, digest: str) -> bool:

@@ -31,7 +31,8 @@ class Fault:
 
     Attributes:
         kind: drop (the connection ends), stall (nothing more comes), status (an error instead of an answer),
-            wrong (other bytes, same length), short (fewer bytes, announced so), slow, whole (ranges ignored).
+            wrong (other bytes, same length), short (fewer bytes, announced so), cut (fewer bytes, not announced at
+            all), shifted (bytes from another place, and it says so), slow, whole (ranges ignored).
         times: to how many requests it happens; then all is well.
         after: bytes of the body that still come.
         status: of the answer.
@@ -41,7 +42,7 @@ class Fault:
         downloads_only: whether the short reads of a check are spared.
     """
 
-    kind: Literal["drop", "stall", "status", "wrong", "short", "slow", "whole"]
+    kind: Literal["drop", "stall", "status", "wrong", "short", "cut", "shifted", "slow", "whole"]
     times: int = 1_000_000
     after: int = 0
     status: int = 500
@@ -279,9 +280,14 @@ class _Handler(BaseHTTPRequestHandler):
         if begin >= size and size:
             self._tell(416, {"Content-Range": f"bytes */{size}"})
             return
+        if fault and fault.kind == "shifted":
+            begin = 0
         partial = asked is not None and not (fault and fault.kind == "whole")
         self.send_response(206 if partial else 200)
-        self.send_header("Content-Length", str(end - begin))
+        if fault and fault.kind == "cut":
+            self.send_header("Connection", "close")
+        else:
+            self.send_header("Content-Length", str(end - begin))
         self.send_header("Accept-Ranges", "bytes")
         if partial:
             self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
@@ -295,7 +301,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_body(self, path: Path, begin: int, end: int, fault: Fault | None) -> int:
         kind = fault.kind if fault else ""
-        limit = min(end, begin + fault.after) if fault and kind in {"drop", "stall"} else end
+        limit = min(end, begin + fault.after) if fault and kind in {"drop", "stall", "cut"} else end
         sent = 0
         with path.open("rb") as file, suppress(OSError):
             self.wfile.flush()
@@ -303,7 +309,7 @@ class _Handler(BaseHTTPRequestHandler):
                 sent = self._send_slowly(file, begin, limit, fault)
             else:
                 sent = self.connection.sendfile(file, begin, limit - begin) if limit > begin else 0
-        if fault and kind in {"drop", "stall"} and limit < end:
+        if fault and kind in {"drop", "stall", "cut"} and limit < end:
             self._go_silent(fault)
         return sent
 

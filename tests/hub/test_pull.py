@@ -50,6 +50,9 @@ def test_a_second_pull_asks_nobody(desk):
         Fault("status", times=1, status=429, headers={"RateLimit": '"api";r=0;t=1'}, where="hub"),
         Fault("slow", rate=3_000_000),
         Fault("whole", downloads_only=True),
+        Fault("cut", times=2, after=900_000, downloads_only=True),
+        Fault("status", times=1, status=416, downloads_only=True),
+        Fault("status", times=1, status=204, downloads_only=True),
     ],
     ids=str,
 )
@@ -75,6 +78,15 @@ def test_a_server_that_forgets_the_range_midway_does_no_harm(desk):
     desk.hub.faults = [cut, Fault("whole", times=1, downloads_only=True)]
     outcome = desk.pull()
     assert outcome.returncode == 0, outcome
+    assert_pulled(desk)
+
+
+def test_a_server_that_sends_another_part_than_was_asked_for_is_not_believed(desk):
+    cut = Fault("drop", times=1, after=900_000, downloads_only=True)
+    desk.hub.faults = [cut, Fault("shifted", times=1, downloads_only=True)]
+    outcome = desk.pull()
+    assert outcome.returncode == 0, outcome
+    assert outcome.told("pulled")["resumed"] == 0
     assert_pulled(desk)
 
 
@@ -118,6 +130,8 @@ DOWNLOADS = {"downloads_only": True}
         (Fault("status", status=403, **DOWNLOADS), "The hub does not let you read somebody/target-GGUF"),
         (Fault("status", status=404, **DOWNLOADS), "The hub refuses the request (404)"),
         (Fault("wrong", **DOWNLOADS), "big-q8.gguf arrived with other contents than the hub promises"),
+        (Fault("cut", after=60_000, **DOWNLOADS), "The connection to the hub broke off, again and again"),
+        (Fault("status", status=416, **DOWNLOADS), "The connection to the hub broke off, again and again"),
         (Fault("short", after=900_000, **DOWNLOADS), "The hub sends big-q8.gguf with another length than it promises"),
     ],
     ids=lambda value: str(value) if isinstance(value, Fault) else "",
@@ -128,7 +142,7 @@ def test_a_download_that_fails_is_told_in_words_and_the_next_one_goes_on(desk, f
     assert outcome.returncode == 1, outcome
     assert outcome.told("error")["title"] == title
     kept = sum(desk.check_cache().values())
-    assert bool(kept) is (fault.kind in {"drop", "stall"})
+    assert bool(kept) is (fault.kind in {"drop", "stall", "cut"})
     assert desk.cached("target") is None
     desk.hub.faults = []
     again = desk.pull()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from pathlib import Path
 
 import pytest
 
@@ -135,11 +133,10 @@ def test_a_hub_that_lies_about_names_writes_nowhere(desk, claims):
     assert all("data" in path.parts or "cache" in path.parts for path in after), after
 
 
-def test_a_mirror_without_hashes_will_do_where_the_catalog_knows_the_hash(desk):
+@pytest.mark.parametrize("etag", ["1234-5678", "a" * 40])
+def test_a_mirror_without_hashes_will_do_where_the_catalog_knows_the_hash(desk, etag):
     desk.write_catalog()
-    desk.hub.claims = {"X-Linked-Etag": '"1234-5678"', "ETag": ""}
-    catalog = Path(desk.environment["LOCALSPEC_CONFIG_DIR"]) / "models.toml"
-    assert json.dumps(desk.hub.file("somebody/target-GGUF", desk.target.name).etag) in catalog.read_text()
+    desk.hub.claims = {"X-Linked-Etag": f'"{etag}"', "ETag": ""}
     assert desk.pull().returncode == 0
     assert_pulled(desk)
 

@@ -61,9 +61,7 @@ def test_reports_come_ten_times_a_second_at_most(clock):
             "downloading x.gguf, 2.1 GB of 5.2 GB (40%), 31.0 MB/s, 1 min 40 s left, 1.2 GB from before",
         ),
         (
-            PullProgress(
-                "downloading x.gguf", 0, 5_200_000_000, note="no answer in time, trying again in 2 s (1 of 6)"
-            ),
+            PullProgress("downloading x.gguf", 0, 5_200_000_000, note="no answer, trying again in 2 s (1 of 6)"),
             "downloading x.gguf, 0 MB of 5.2 GB (0%), no answer, trying again in 2 s (1 of 6)",
         ),
         (
