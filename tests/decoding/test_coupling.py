@@ -20,6 +20,7 @@ from tests.decoding.scenarios import FAR, PLAIN, SCENARIOS, TARGET, Scenario, an
 from tests.decoding.table_model import Table, TableModel, near
 
 IDS = np.arange(64, dtype=np.uint32)
+PENALISED = replace(PLAIN, repetition_penalty=1.4, frequency_penalty=0.4, penalty_window=3, logit_bias=((2, 1.0),))
 
 
 def noise(seeds: range, positions: range, first_id: int = 0) -> np.ndarray:
@@ -137,7 +138,7 @@ def drafts_of(vocabulary: int) -> dict[str, Table | str]:
         PLAIN,
         replace(PLAIN, temperature=0.8, top_k=4),
         replace(PLAIN, temperature=1.3, top_p=0.9, min_p=0.05),
-        replace(PLAIN, repetition_penalty=1.4, frequency_penalty=0.4, penalty_window=3, logit_bias=((2, 1.0),)),
+        PENALISED,
     ],
     ids=["plain", "top-k", "top-p and min-p", "penalties"],
 )
@@ -167,14 +168,15 @@ def test_different_seeds_give_different_texts() -> None:
     assert len(texts) > 95
 
 
-def test_a_draft_equal_to_the_target_is_always_accepted() -> None:
-    scenario = Scenario(draft=TARGET, answer=40, draft_length=4)
+@pytest.mark.parametrize("sampling", [PLAIN, PENALISED, SamplingSettings()], ids=["plain", "penalties", "usual"])
+@pytest.mark.parametrize("rule", ["coupled", "rejection"])
+def test_a_draft_equal_to_the_target_is_always_accepted(rule: str, sampling: SamplingSettings) -> None:
+    scenario = Scenario(sampling, draft=TARGET, answer=40, draft_length=4)
     target = TableModel(TARGET)
-    for rule in ("coupled", "rejection"):
-        for seed in range(10):
-            rounds = answer_once(scenario, target, scenario.drafter(), rule_for(rule, replace(PLAIN, seed=seed)))
-            assert all(finished.accepted == len(finished.drafted) for finished in rounds)
-            assert Origin.CORRECTION not in {origin for finished in rounds for origin in finished.origins}
+    for seed in range(10):
+        rounds = answer_once(scenario, target, scenario.drafter(), rule_for(rule, replace(sampling, seed=seed)))
+        assert all(finished.accepted == len(finished.drafted) for finished in rounds)
+        assert Origin.CORRECTION not in {origin for finished in rounds for origin in finished.origins}
 
 
 def test_coupled_drafts_are_accepted_as_often_as_the_theory_says() -> None:

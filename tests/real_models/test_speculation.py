@@ -254,7 +254,9 @@ def bench_pair(bench_target_path: Path, bench_draft_path: Path) -> Iterator[tupl
         yield Context(target, options), Context(draft, options)
 
 
-@pytest.mark.parametrize("sampling", [GREEDY, COUPLED, replace(COUPLED, top_k=0, top_p=1.0, min_p=0.0)])
+@pytest.mark.parametrize(
+    "sampling", [GREEDY, replace(COUPLED, top_k=0, top_p=1.0, min_p=0.0)], ids=["greedy", "coupled"]
+)
 def test_the_bench_pair_writes_the_targets_text(
     bench_pair: tuple[Context, Context], sampling: SamplingSettings
 ) -> None:
