@@ -214,7 +214,7 @@ PLANTED: dict[str, Planted] = {
     "one number for acceptance and residual": Planted(_FAR, _open(OneNumberForAcceptanceAndResidual), 1800),
     "one number for proposal and acceptance": Planted(_FAR, _open(OneNumberForProposalAndAcceptance), 1800),
     "reseeded every round": Planted(_FAR, _open(ReseededEveryRound)),
-    "always accepts": Planted(_DENSE, _open(AlwaysAccepts)),
+    "always accepts": Planted(_DENSE, _open(AlwaysAccepts), 600),
     "greedy proposal said to be drawn": Planted(_DENSE, _open(GreedyProposalSaidToBeDrawn)),
     "q of another distribution": Planted(_DENSE, _open(partial(Claims, Sparse(_TOKENS, np.ones(7))))),
     "bonus from q": Planted(_DENSE, _open(BonusFromQ), 900),
