@@ -30,8 +30,8 @@ def shared_choice(distribution: Distribution, seed: int, position: int) -> int:
         seed: 0 <= seed < 2^64.
         position: index of the token in the text.
 
-    The noise has 32 bits: a token less likely than about 1e-10 comes out too seldom, a total variation of at most 1.5e-5
-    over 150,000 tokens that nothing cuts off.
+    The noise has 32 bits: a token less likely than about 1e-10 comes out too seldom, a total variation of at most
+    1.5e-5 over 150,000 tokens that nothing cuts off.
     """
     if isinstance(distribution, Certain):
         return distribution.token
