@@ -117,9 +117,14 @@ class EngineProcess:
         self._closing = True
         self._outbox.put(Shutdown())
         self._outbox.put(None)
-        for insist in (self._process.terminate, self._process.kill):
+        try:
             if not self._over.wait(_PATIENCE_SECONDS):
-                insist()
+                self._process.terminate()
+                self._over.wait(_PATIENCE_SECONDS)
+        finally:
+            # Who presses Ctrl-C once more, out of patience, must not leave a child behind that hangs.
+            if not self._over.is_set():
+                self._process.kill()
         for thread in self._threads:
             thread.join(_PATIENCE_SECONDS)
 

@@ -171,6 +171,18 @@ def test_a_child_that_hangs_is_killed_at_the_close() -> None:
     assert gone(pid)
 
 
+def test_a_close_that_is_interrupted_leaves_no_child_that_hangs() -> None:
+    client = EngineClient()
+    client.start()
+    pid = client.pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
+    with pytest.raises(KeyboardInterrupt):
+        client.close()
+    assert wait_until(lambda: gone(pid))
+
+
 def test_a_close_in_the_middle_of_a_load_ends_it(pair: LoadPair) -> None:
     client = EngineClient()
     client.start()
