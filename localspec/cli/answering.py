@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, PromptProgress
 from localspec.chat.thinking import CLOSING, OPENING
 from localspec.cli.conversation import Conversation
+from localspec.cli.echo import EchoOff
 from localspec.cli.interrupts import Interrupts
 from localspec.decoding.rounds import Finish
 from localspec.engine.client import EngineClient
@@ -67,11 +68,12 @@ def load(client: EngineClient, loading: LoadPair, terminal: Terminal) -> Loaded:
     terminal.status("Starting")
     loaded: Loaded | None = None
     try:
-        for event in client.load(loading):
-            if isinstance(event, LoadProgress):
-                terminal.status(f"Loading the {event.what}: {event.fraction:.0%}")
-            else:
-                loaded = event
+        with EchoOff():
+            for event in client.load(loading):
+                if isinstance(event, LoadProgress):
+                    terminal.status(f"Loading the {event.what}: {event.fraction:.0%}")
+                else:
+                    loaded = event
     finally:
         terminal.clear_status()
     assert loaded is not None  # the last event of a load that did not fail
@@ -111,7 +113,7 @@ def answer(client: EngineClient, request: AnswerRequest, terminal: Terminal, *, 
         KeyboardInterrupt: the person pressed Ctrl-C a second time.
     """
     answered = Answered()
-    with Interrupts(client.cancel) as interrupts:
+    with Interrupts(client.cancel) as interrupts, EchoOff():
         try:
             for event in client.answer(request):
                 if isinstance(event, PromptProgress):

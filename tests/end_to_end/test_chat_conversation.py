@@ -1,14 +1,17 @@
 """`localspec chat` as a conversation, on a terminal and through a pipe."""
 
+import os
 import re
-from collections.abc import Callable
+import shutil
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pexpect
 import psutil
 import pytest
 
-from tests.end_to_end.conftest import Program
+from tests.end_to_end.conftest import PROGRAM, Program
 
 Start = Callable[..., "pexpect.spawn[str]"]
 
@@ -78,6 +81,80 @@ def test_who_goes_on_pressing_ctrl_c_leaves(terminal: Start) -> None:
             break
     child.close()
     assert child.exitstatus == 130
+
+
+def test_what_is_typed_during_an_answer_is_not_shown_in_it_but_waits_for_the_prompt(terminal: Start) -> None:
+    child = terminal("chat", "--pair", "demo", "--no-speculation", "--max-tokens", "60")
+    child.expect(PROMPT)
+    child.sendline(STORY)
+    child.expect_exact(STORY)
+    child.expect(A_FEW_WORDS)
+    # Ctrl-C stops the answer and does not take back what was typed.
+    child.send("XYZZY")
+    child.sendintr()
+    child.expect(PROMPT)
+    assert "XYZZY" not in str(child.before)
+    child.expect_exact("XYZZY")
+    child.sendintr()
+    child.expect(PROMPT)
+    child.sendline(STORY)
+    child.expect_exact(STORY)
+    child.expect(A_FEW_WORDS)
+    child.sendeof()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_program_that_is_ended_amid_an_answer_gives_the_terminal_back(
+    shell: "pexpect.spawn[str]", number: signal.Signals
+) -> None:
+    asked = ask_in(shell)
+    os.kill(asked, number)
+    shell.sendline("echo left $(stty -a | grep -c -E '[^-]icanon .*[^-]echo ') ")
+    shell.expect_exact("left 1")
+
+
+def test_a_program_that_is_paused_gives_the_terminal_back_and_goes_on(shell: "pexpect.spawn[str]") -> None:
+    ask_in(shell)
+    # A question must not be carried out as a command of the shell.
+    shell.send("echo asked $((1 + 1))\r\x1a")
+    shell.expect("Stopped")
+    shell.sendline("echo paused")
+    shell.expect("paused\r?\npaused")
+    assert "asked 2" not in str(shell.before)
+    shell.sendline("fg")
+    shell.expect(A_FEW_WORDS)
+    shell.send("XYZZY")
+    shell.expect(PROMPT)
+    assert "XYZZY" not in str(shell.before)
+    shell.expect_exact("XYZZY")
+
+
+def ask_in(shell: "pexpect.spawn[str]") -> int:
+    """Start a conversation in a shell, and return its process id amid an answer."""
+    shell.sendline(" ".join([*PROGRAM, "chat", "--pair", "demo", "--no-speculation", "--max-tokens", "60"]))
+    shell.expect(PROMPT)
+    shell.sendline(STORY)
+    shell.expect_exact(STORY)
+    shell.expect(A_FEW_WORDS)
+    return psutil.Process(shell.pid).children()[0].pid
+
+
+@pytest.fixture
+def shell() -> Iterator["pexpect.spawn[str]"]:
+    """A shell with job control."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    environment = {**os.environ, "PS1": "$ ", "TERM": "xterm", "NO_COLOR": "1"}
+    arguments = ["--norc", "--noprofile", "--noediting", "-i"]
+    with pexpect.spawn(
+        bash, arguments, encoding="utf-8", timeout=30, dimensions=(40, 200), env=environment
+    ) as started:
+        started.expect_exact("$ ")
+        yield started
 
 
 def test_an_engine_that_dies_takes_nothing_with_it(terminal: Start) -> None:
