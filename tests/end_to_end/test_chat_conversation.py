@@ -150,9 +150,7 @@ def shell() -> Iterator["pexpect.spawn[str]"]:
         pytest.skip("there is no bash")
     environment = {**os.environ, "PS1": "$ ", "TERM": "xterm", "NO_COLOR": "1"}
     arguments = ["--norc", "--noprofile", "--noediting", "-i"]
-    with pexpect.spawn(
-        bash, arguments, encoding="utf-8", timeout=30, dimensions=(40, 200), env=environment
-    ) as started:
+    with pexpect.spawn(bash, arguments, encoding="utf-8", timeout=30, dimensions=(40, 200), env=environment) as started:
         started.expect_exact("$ ")
         yield started
 
