@@ -31,7 +31,7 @@ def examine(model: Path | None, why_none: str = "") -> Report:
         why_none: what to do to have a model.
 
     Raises:
-        LocalspecError: the child cannot be started, or its log not written.
+        OSError: the child cannot be started.
     """
     seen = _ask(model)
     machine = _machine()
@@ -43,7 +43,7 @@ def examine(model: Path | None, why_none: str = "") -> Report:
         devices=tuple(seen.devices),
         folders=_folders(),
         decode=TestDecode(model.name, seen.load_seconds, tuple(seen.passes)) if model else None,
-        verdict=seen.failure or _verdict(model, why_none),
+        verdict=seen.failure or _verdict(model, why_none, seen.unwritable),
         advice=tuple(_advice(seen, machine)),
     )
 
@@ -57,6 +57,7 @@ class _Seen:
     load_seconds: float | None = None
     passes: list[Pass] = field(default_factory=list)
     failure: Verdict | None = None
+    unwritable: str = ""
 
     def take(self, line: str) -> None:
         """Add one step; a line that the child's death cut short is none."""
@@ -87,8 +88,6 @@ class _Seen:
 
 
 def _ask(model: Path | None) -> _Seen:
-    log_file = locations.log_folder() / "doctor.log"
-    log_file.parent.mkdir(parents=True, exist_ok=True)
     seen = _Seen()
     arguments = [str(model)] if model else []
     try:
@@ -96,7 +95,13 @@ def _ask(model: Path | None) -> _Seen:
         output, log, code = run.stdout, run.stderr, run.returncode
     except subprocess.TimeoutExpired as late:
         output, log, code = _text(late.stdout), _text(late.stderr), None
-    log_file.write_text(log, "utf-8")
+    log_file = locations.log_folder() / "doctor.log"
+    try:
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        log_file.write_text(log, "utf-8")
+    except OSError as error:
+        # `chat` needs that folder, but all else that is to be said of this machine stays true.
+        seen.unwritable = f"The system says: {error}."
     for line in output.splitlines():
         seen.take(line)
     if code is None:
@@ -111,7 +116,10 @@ def _text(output: bytes | str | None) -> str:
     return output.decode("utf-8", "replace") if isinstance(output, bytes) else output or ""
 
 
-def _verdict(model: Path | None, why_none: str) -> Verdict:
+def _verdict(model: Path | None, why_none: str, unwritable: str) -> Verdict:
+    if unwritable:
+        hint = "Set LOCALSPEC_DATA_DIR to a folder of yours."
+        return Verdict(False, "The log folder cannot be written, and chat needs it", unwritable, hint)
     if model is None:
         return Verdict(True, "llama.cpp loads; nothing was decoded, for want of a model", "", why_none)
     return Verdict(True, "This machine is ready", "llama.cpp loads, and passes of 1 and of 8 tokens work.")

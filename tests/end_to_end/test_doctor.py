@@ -59,6 +59,15 @@ def test_a_file_that_is_no_model_is_a_problem_and_not_a_crash(program: Program, 
     assert "Traceback" not in run.stdout + run.stderr
 
 
+def test_a_log_folder_that_cannot_be_written_is_told_beside_all_the_rest(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    run = program("doctor", environment={"LOCALSPEC_DATA_DIR": str(tmp_path / "file")})
+    assert run.returncode == 1
+    assert "  8 tokens: " in run.stdout
+    assert "PROBLEM: The log folder cannot be written" in run.stdout
+    assert "LOCALSPEC_DATA_DIR" in run.stdout
+
+
 def survived(*steps: tuple[str, dict[str, object]]) -> str:
     return "".join(json.dumps({"step": step, "content": content}) + "\n" for step, content in steps)
 
