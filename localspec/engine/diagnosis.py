@@ -19,6 +19,7 @@ BUILD_WITHOUT_AMX = (
 """The command that builds the bindings again without AMX."""
 
 _FAULTS = {signal.SIGSEGV, signal.SIGILL, getattr(signal, "SIGBUS", signal.SIGSEGV)}
+_DAMAGED = "If a model was being loaded, its file is damaged or of a kind unknown here: fetch it again, or try another."
 _NO_MEMORY = re.compile(
     r"bad_alloc|out of memory|failed to allocate|MemoryError|cudaErrorMemoryAllocation", re.IGNORECASE
 )
@@ -69,14 +70,17 @@ def explain_death(exit_code: int, log: str, log_file: Path) -> EngineDiedError:
         )
     if number is signal.SIGABRT:
         return EngineDiedError(
-            "llama.cpp gave up (SIGABRT)", said.strip() or "It gave no reason.", f"Start the engine again. {where}"
+            "llama.cpp gave up (SIGABRT)",
+            said.strip() or "It gave no reason.",
+            f"{_DAMAGED} Else start the engine again. {where}",
         )
     if number is not None:
-        verb = "crashed" if number in _FAULTS else "was ended"
+        crashed = number in _FAULTS
+        again = "Start the engine again; `localspec doctor` tests this machine."
         return EngineDiedError(
-            f"The engine {verb} ({_name(number)})",
+            f"The engine {'crashed' if crashed else 'was ended'} ({_name(number)})",
             said.strip() or "It gave no reason.",
-            f"Start the engine again; `localspec doctor` tests this machine. {where}",
+            f"{_DAMAGED} {again} {where}" if crashed else f"{again} {where}",
         )
     return EngineDiedError(
         f"The engine ended by itself (exit code {exit_code})",

@@ -35,6 +35,12 @@ def test_the_out_of_memory_killer_is_recognised() -> None:
     assert "lack of memory" not in told(-signal.SIGABRT, "GGML_ASSERT(x) failed")
 
 
+def test_a_crash_speaks_of_the_model_file_and_a_wanted_end_does_not() -> None:
+    for number in (signal.SIGABRT, signal.SIGSEGV):
+        assert "its file is damaged" in told(-number)
+    assert "its file is damaged" not in told(-signal.SIGTERM)
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [(-11, "SIGSEGV"), (-6, "SIGABRT"), (-15, "SIGTERM"), (3, "exit code 3"), (0, "exit code 0"), (-200, "code -200")],
