@@ -107,7 +107,8 @@ class Terminal:
         """Show what is going on, on a line that the next output replaces; nothing unless a person is there."""
         if not self._erases:
             return
-        width = shutil.get_terminal_size().columns - 1
+        # Room for the ^C that a terminal echoes: it must not push the cursor to another line than the one to erase.
+        width = shutil.get_terminal_size().columns - 3
         self._notes.write(_ERASE_LINE + visible(text).replace("\n", " ")[:width])
         self._notes.flush()
         self._status_shown = True

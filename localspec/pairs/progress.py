@@ -40,19 +40,17 @@ class PullProgress:
 
     @property
     def words(self) -> str:
-        """All of it in one line without colours or controls."""
+        """All of it in one line without colours or controls, what may be cut off at the edge of a terminal last."""
         if not self.total:
             return " - ".join(part for part in (self.what, self.note) if part)
-        parts = [self.what, f"{gigabytes(self.done)} of {gigabytes(self.total)} ({self.done / self.total:.0%})"]
-        if self.per_second:
-            parts.append(f"{self.per_second / 1e6:.1f} MB/s")
-        if self.seconds_left is not None:
-            parts.append(f"{_duration(self.seconds_left)} left")
-        if self.resumed:
-            parts.append(f"{gigabytes(self.resumed)} from before")
+        parts = [f"{gigabytes(self.done)} of {gigabytes(self.total)} ({self.done / self.total:.0%})"]
         if self.note:
             parts.append(self.note)
-        return ", ".join(parts)
+        elif self.seconds_left is not None:
+            parts += [f"{self.per_second / 1e6:.1f} MB/s", f"{_duration(self.seconds_left)} left"]
+        if self.resumed:
+            parts.append(f"{gigabytes(self.resumed)} from before")
+        return f"{', '.join(parts)}: {self.what}"
 
 
 def _duration(seconds: float) -> str:

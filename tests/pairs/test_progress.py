@@ -58,15 +58,15 @@ def test_reports_come_ten_times_a_second_at_most(clock):
         (PullProgress("looking for x", 0, 0), "looking for x"),
         (
             PullProgress("downloading x.gguf", 2_100_000_000, 5_200_000_000, 1_200_000_000, 31_000_000),
-            "downloading x.gguf, 2.1 GB of 5.2 GB (40%), 31.0 MB/s, 1 min 40 s left, 1.2 GB from before",
+            "2.1 GB of 5.2 GB (40%), 31.0 MB/s, 1 min 40 s left, 1.2 GB from before: downloading x.gguf",
         ),
         (
             PullProgress("downloading x.gguf", 0, 5_200_000_000, note="no answer, trying again in 2 s (1 of 6)"),
-            "downloading x.gguf, 0 MB of 5.2 GB (0%), no answer, trying again in 2 s (1 of 6)",
+            "0 MB of 5.2 GB (0%), no answer, trying again in 2 s (1 of 6): downloading x.gguf",
         ),
         (
             PullProgress("downloading x", 0, 7_200_000_000, 0, 1_000_000),
-            "downloading x, 0 MB of 7.2 GB (0%), 1.0 MB/s, 2 h 0 min left",
+            "0 MB of 7.2 GB (0%), 1.0 MB/s, 2 h 0 min left: downloading x",
         ),
     ],
 )
