@@ -40,6 +40,11 @@ class Command:
 
 COMMANDS = (
     Command("chat", "talk to a model", "localspec.cli.chat"),
+    Command("pull", "fetch a pair of models, checked before its gigabytes", "localspec.cli.pairs.pull"),
+    Command("list", "the pairs there are, and which fit this machine", "localspec.cli.pairs.list"),
+    Command("show", "all that is known of a pair", "localspec.cli.pairs.show"),
+    Command("match", "which drafts on this machine fit a model, and why not the others", "localspec.cli.pairs.match"),
+    Command("rm", "delete a pair's files, but none that others use", "localspec.cli.pairs.rm"),
     Command("doctor", "check this machine and say what to do", "localspec.cli.doctor"),
 )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from localspec.errors import DownloadError, UsageError
+from localspec.pairs import demo
 from localspec.pairs.hub import list_ggufs
 from localspec.pairs.names import is_gguf_path, is_pair_name, is_repo, is_revision, shown
 from localspec.pairs.pair import ModelFile, Pair
@@ -115,14 +116,16 @@ def _stem(file: str) -> str:
 def _free_name(file: str, catalog: Catalog) -> str:
     """A name made of the target's file name."""
     stem = re.sub(r"[^a-z0-9._-]+", "-", _stem(file).lower()).replace("..", ".").strip(".-_")[:56] or "pair"
-    numbered = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(catalog.pairs) + 2))
-    return next(name for name in numbered if name not in catalog.pairs)
+    numbered = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(catalog.pairs) + 3))
+    return next(name for name in numbered if name not in catalog.pairs and name != demo.NAME)
 
 
 def _asked_name(name: str, catalog: Catalog) -> str:
     if not is_pair_name(name):
         why = "A name has lower-case letters, digits, dots, dashes and underscores, 64 at most."
         raise UsageError(f"{shown(name)} cannot be a pair's name", why, "Choose another one.")
+    if name == demo.NAME:
+        raise UsageError("There is a pair called demo already", "It comes with localspec.", "Choose another name.")
     held = catalog.pairs.get(name)
     if held is not None and held.source != "remembered":
         raise UsageError(f"There is a pair called {name} already", f"It is {held.title}.", "Choose another name.")

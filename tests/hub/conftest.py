@@ -146,26 +146,30 @@ def tiny_pair(tmp_path_factory):
     return target, draft
 
 
+def own_environment(hub: LoopbackHub, folder: Path) -> dict[str, str]:
+    """The environment of a person whose hub is `hub` and whose folders are in `folder`."""
+    environment = {name: value for name, value in os.environ.items() if not name.upper().startswith("HF_")}
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        environment.pop(name, None)
+    return environment | {
+        "HF_ENDPOINT": hub.endpoint,
+        "HF_HOME": str(folder / "hf"),
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DOWNLOAD_TIMEOUT": "1",
+        "HF_HUB_ETAG_TIMEOUT": "1",
+        "HOME": str(folder / "home"),
+        "XDG_CACHE_HOME": str(folder / "home" / ".cache"),
+        "LOCALSPEC_CACHE_DIR": str(folder / "cache"),
+        "LOCALSPEC_CONFIG_DIR": str(folder / "config"),
+        "LOCALSPEC_DATA_DIR": str(folder / "data"),
+    }
+
+
 @pytest.fixture
 def desk(tmp_path, tiny_pair):
     """A person with nothing yet, and a hub in good order."""
     with LoopbackHub() as hub:
-        environment = {name: value for name, value in os.environ.items() if not name.upper().startswith("HF_")}
-        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-            environment.pop(name, None)
-        environment |= {
-            "HF_ENDPOINT": hub.endpoint,
-            "HF_HOME": str(tmp_path / "hf"),
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_HUB_DOWNLOAD_TIMEOUT": "1",
-            "HF_HUB_ETAG_TIMEOUT": "1",
-            "HOME": str(tmp_path / "home"),
-            "XDG_CACHE_HOME": str(tmp_path / "home" / ".cache"),
-            "LOCALSPEC_CACHE_DIR": str(tmp_path / "cache"),
-            "LOCALSPEC_CONFIG_DIR": str(tmp_path / "config"),
-            "LOCALSPEC_DATA_DIR": str(tmp_path / "data"),
-        }
-        found = Desk(hub, tmp_path, *tiny_pair, environment)
+        found = Desk(hub, tmp_path, *tiny_pair, own_environment(hub, tmp_path))
         hub.add("somebody/target-GGUF", found.target)
         hub.add("somebody/draft-GGUF", found.draft)
         found.write_catalog()
