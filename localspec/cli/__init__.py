@@ -112,6 +112,9 @@ class _Parser(argparse.ArgumentParser):
         hint = f"Did you mean {near[0]}? " if near else ""
         if unknown := re.search(r"invalid choice: '(.*?)'", message):
             message = f"there is no command {unknown[1]}"
+        if message.endswith("expected one argument"):
+            # argparse takes a word with a dash in front for an option.
+            hint = "A value that starts with a dash is written with an equals sign: --option=-value. "
         title = message.removeprefix("argument ")
         raise UsageError(title[:1].upper() + title[1:], "", f"{hint}`{self.prog} --help` says what there is.")
 

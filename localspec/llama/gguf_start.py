@@ -20,6 +20,9 @@ def check_gguf_start(path: Path) -> None:
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder, not a model file", "", "Name the .gguf file in it.")
+        if path.exists() and not path.is_file():
+            # A pipe without a writer would keep us waiting for ever.
+            raise UsageError(f"{path} is not a model file", "It is a device or a pipe.", "Name a .gguf file.")
         with path.open("rb") as file:
             start = file.read(8)
     except FileNotFoundError as error:

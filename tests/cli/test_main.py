@@ -78,3 +78,11 @@ def test_interrupts_and_the_system_have_codes_of_their_own(
 def test_a_closed_stdout_is_no_failure() -> None:
     command = f'"{sys.executable}" -m localspec --help >&- 2>&-'
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [["-p", "-v"], ["--presence-penalty", "-1e3"]])
+def test_a_value_that_looks_like_an_option_is_explained(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert main(["chat", *arguments]) == 2
+    assert "--option=-value" in capsys.readouterr().err

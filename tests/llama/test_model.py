@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -159,6 +160,17 @@ def test_a_missing_file_and_a_folder_are_the_callers_mistake(tmp_path: Path) -> 
         Model(tmp_path)
     with pytest.raises(UsageError, match="cannot be read"):
         Model(tmp_path / "a\0b.gguf")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = Path("/dev/zero")
+    if kind == "pipe":
+        path = tmp_path / "pipe.gguf"
+        os.mkfifo(path)
+    with pytest.raises(UsageError, match="is not a model file"):
+        Model(path)
 
 
 @pytest.mark.parametrize(
