@@ -227,7 +227,7 @@ def test_match_names_what_fits_and_why_the_others_do_not(desk: Desk, tmp_path: P
     shutil.copy(desk.target, target)
     words = fine(desk, "match", str(target))
     fitting, _, others = words.partition("These cannot:")
-    assert "small-q4.gguf (tiny)" in fitting
+    assert "small-q4.gguf, 0 MB (tiny)" in fitting
     assert "vocabulary size: the target has 260 tokens, the draft 500" in others
     assert "damaged file:" in others
     document = told(desk, "match", str(target), "--context", "512")

@@ -71,7 +71,7 @@ def _as_words(target: Path, candidates: list[Candidate]) -> list[str]:
     if fitting:
         lines += sentence(f"These can guess for {target.name}, the smallest first:")
         for candidate in fitting:
-            lines += _told(candidate, f"both together: it {candidate.fit.words}" if candidate.fit else "")
+            lines += _told(candidate, f"with the target it {candidate.fit.words}" if candidate.fit else "")
         lines += ["", "Talk: localspec chat --target TARGET.gguf --draft DRAFT.gguf"]
     else:
         lines += sentence(f"No other model on this machine can guess for {target.name}.")
@@ -84,5 +84,5 @@ def _as_words(target: Path, candidates: list[Candidate]) -> list[str]:
 
 def _told(candidate: Candidate, words: str) -> list[str]:
     called = f" ({candidate.name})" if candidate.name else ""
-    head = f"{candidate.path.name}{called}, {gigabytes(candidate.bytes)}"
+    head = f"{candidate.path.name}, {gigabytes(candidate.bytes)}{called}"
     return [*sentence(head, "  "), *sentence(words, "    "), *sentence(str(candidate.path), "    ")]

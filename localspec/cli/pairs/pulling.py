@@ -81,7 +81,7 @@ def _planned_words(planned: Planned) -> str:
     if not isinstance(planned, ToFetch):
         return f"{planned.file.file}, {size}, is here already\n{planned.path}"
     kept = f", {gigabytes(planned.kept)} of it are here" if planned.kept else ""
-    return f"{planned.file.file}, {size}{kept}\nfrom {planned.file.repo}"
+    return f"{planned.file.file}, {size}\nfrom {planned.file.repo}{kept}"
 
 
 def _context_advice(plan: PullPlan) -> str:
