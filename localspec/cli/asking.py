@@ -30,5 +30,9 @@ def ask_yes(question: str, *, default: bool) -> bool:
         except EOFError:
             print()
             return False
+        except KeyboardInterrupt:
+            # What comes next, the shell's prompt, must not stand on the question's line.
+            print()
+            raise
         if answer in _YES | _NO or not answer:
             return default if not answer else answer in _YES

@@ -81,6 +81,7 @@ def test_ctrl_c_at_the_question_and_during_the_checks_says_or_leaves_nothing(des
     child = terminal("pull", "tiny", environment=desk.environment)
     child.expect_exact("Pull it? [Y/n] ")
     child.sendintr()
+    child.expect(r"\r\n$")
     child.expect(pexpect.EOF)
     assert child.wait() == 130
     desk.hub.faults = [Fault("stall", where="hub")]
