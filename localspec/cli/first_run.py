@@ -11,7 +11,7 @@ from localspec.cli.pairs.pulling import check, fetch, plan_words
 from localspec.errors import DownloadStoppedError, LocalspecError
 from localspec.pairs import demo
 from localspec.pairs.choosing import first_choice
-from localspec.pairs.memory_fit import Memory
+from localspec.pairs.machine_memory import machine_memory
 from localspec.pairs.reachability import check_hub
 from localspec.pairs.sizes import gigabytes
 
@@ -35,7 +35,7 @@ def pair_to_chat_with(catalog: Catalog, terminal: Terminal) -> Pair | None:
     Raises:
         LocalspecError: a pull that the person wanted failed or was stopped, or not even the demo is here.
     """
-    choice = first_choice(catalog, Memory.of_machine())
+    choice = first_choice(catalog, machine_memory())
     if choice.best is not None:
         name = choice.best.pair.name
         terminal.note(f"No pair is named: {name} answers, the best one that is pulled and fits.")

@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     from localspec.pairs.as_json import state_values  # noqa: PLC0415 - the help of the command has no time for it
     from localspec.pairs.catalog import load_catalog  # noqa: PLC0415 - as above
     from localspec.pairs.listing import list_pairs  # noqa: PLC0415 - as above
-    from localspec.pairs.memory_fit import Memory  # noqa: PLC0415 - as above
+    from localspec.pairs.machine_memory import machine_memory  # noqa: PLC0415 - as above
 
-    memory = Memory.of_machine()
+    memory = machine_memory()
     states = list_pairs(load_catalog(), memory)
     if arguments.json:
         told = {"name": memory.name, "total_bytes": memory.total, "usable_bytes": memory.usable}

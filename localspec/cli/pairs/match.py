@@ -52,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"There is no file {target}", "", "Name the GGUF file of a model.")
     asked = wanted(arguments, _DEFAULT_CONTEXT)
     from localspec.pairs.as_json import candidate_values  # noqa: PLC0415 - wrong calls are answered without it
+    from localspec.pairs.machine_memory import machine_memory  # noqa: PLC0415 - as above
     from localspec.pairs.match import match_drafts  # noqa: PLC0415 - as above
-    from localspec.pairs.memory_fit import Memory  # noqa: PLC0415 - as above
 
-    candidates = match_drafts(target, Memory.of_machine(), asked)
+    candidates = match_drafts(target, machine_memory(), asked)
     if arguments.json:
         told = {"target": str(target), "context": asked.context, "kv_type": asked.kv_type}
         print_json(told | {"candidates": [candidate_values(candidate) for candidate in candidates]})

@@ -114,7 +114,7 @@ def _pair(arguments: argparse.Namespace, catalog: Catalog, *, asks: bool) -> Pai
     """
     from localspec.cli.pairs.named import named_pair  # noqa: PLC0415 - wrong calls are answered without it
     from localspec.pairs.ad_hoc import make_pair, parse_source  # noqa: PLC0415 - as above
-    from localspec.pairs.memory_fit import Memory  # noqa: PLC0415 - as above
+    from localspec.pairs.machine_memory import machine_memory  # noqa: PLC0415 - as above
 
     if arguments.target:
         sources = parse_source(arguments.target), parse_source(arguments.draft)
@@ -122,7 +122,7 @@ def _pair(arguments: argparse.Namespace, catalog: Catalog, *, asks: bool) -> Pai
         return make_pair(*sources, catalog, arguments.name, context)
     if arguments.pair:
         return named_pair(catalog, arguments.pair)
-    proposal = catalog.default_pair(Memory.of_machine().total)
+    proposal = catalog.default_pair(machine_memory().total)
     if not (asks or arguments.yes):
         raise UsageError(
             "No pair is named",

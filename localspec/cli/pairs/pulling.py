@@ -8,7 +8,7 @@ from localspec.cli.pairs.layout import facts, sentence
 from localspec.cli.pairs.licence import licence_words
 from localspec.errors import DownloadStoppedError
 from localspec.pairs.compatibility import too_large
-from localspec.pairs.memory_fit import Memory
+from localspec.pairs.machine_memory import machine_memory
 from localspec.pairs.progress import Meter
 from localspec.pairs.pull import Planned, Pulled, PullPlan, ToFetch, carry_out, prepare
 from localspec.pairs.sizes import gigabytes
@@ -27,7 +27,7 @@ def check(pair: Pair, wanted: Wanted | None, terminal: Terminal) -> PullPlan:
         DownloadStoppedError: Ctrl-C.
     """
     try:
-        return prepare(pair, Memory.of_machine(), _meter(terminal), wanted)
+        return prepare(pair, machine_memory(), _meter(terminal), wanted)
     except KeyboardInterrupt:
         raise DownloadStoppedError("Stopped while checking", "Nothing was downloaded yet.") from None
     finally:

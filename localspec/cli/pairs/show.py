@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     from localspec.pairs.as_json import details_values  # noqa: PLC0415 - as above
     from localspec.pairs.catalog import load_catalog  # noqa: PLC0415 - as above
     from localspec.pairs.listing import show_pair  # noqa: PLC0415 - as above
-    from localspec.pairs.memory_fit import Memory  # noqa: PLC0415 - as above
+    from localspec.pairs.machine_memory import machine_memory  # noqa: PLC0415 - as above
 
-    details = show_pair(named_pair(load_catalog(), arguments.pair), Memory.of_machine())
+    details = show_pair(named_pair(load_catalog(), arguments.pair), machine_memory())
     if arguments.json:
         print_json(details_values(details))
     else:
