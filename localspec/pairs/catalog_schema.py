@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from localspec.errors import UsageError
+from localspec.pairs import demo
 from localspec.pairs.names import is_gguf_path, is_pair_name, is_repo, is_revision, is_sha256
 from localspec.pairs.pair import ModelFile, Pair, SamplingDefaults
 from localspec.pairs.toml_lines import KeyPath, line_numbers, line_of
@@ -159,6 +160,8 @@ def _read_pair(table: _Table, name: str, files: dict[str, ModelFile]) -> Pair:
         table.text.refuse(
             table.path, f"{name!r} cannot be a name: lower-case letters, digits, dots, dashes, underscores"
         )
+    if name == demo.NAME:
+        table.text.refuse(table.path, f"{name} is the pair that comes with the program; choose another name")
     return Pair(
         name=name,
         title=table.string("title", name),

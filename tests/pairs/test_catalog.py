@@ -100,6 +100,7 @@ def test_an_unknown_pair_names_the_nearest():
         (OWN_PAIR.replace('repo = "somebody/Big-GGUF"', ""), 2, "files.big has no repo"),
         (OWN_PAIR.replace('"qwen3-0.6b"', '"qwen3-0.6"'), 8, "which is not there; did you mean qwen3-0.6b?"),
         (OWN_PAIR.replace("pairs.mine", 'pairs."../mine"'), 6, "cannot be a name"),
+        (OWN_PAIR.replace("pairs.mine", "pairs.demo"), 6, "demo is the pair that comes with the program"),
         (OWN_PAIR + "context = -1\n", 9, "context of pairs.mine must be from 1"),
         (OWN_PAIR + "context = true\n", 9, "must be a whole number, not True"),
         (OWN_PAIR + 'context = "big"\n', 9, "must be a whole number, not 'big'"),

@@ -18,7 +18,7 @@ def named_pair(catalog: Catalog, name: str) -> Pair:
     Raises:
         UsageError: there is none, or it is the demo, which is not on the hub.
     """
-    if name == demo.NAME and name not in catalog.pairs:
+    if name == demo.NAME:
         raise UsageError(
             "The demo pair is no pair of the hub",
             "It comes with the program: a small model and its own requantized copy.",
