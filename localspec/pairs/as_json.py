@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from localspec.pairs.match import Candidate
     from localspec.pairs.memory_fit import ModelMemory, PairFit
     from localspec.pairs.pair import Pair
-    from localspec.pairs.progress import PullProgress
     from localspec.pairs.pull import Pulled, PullPlan
     from localspec.pairs.remove import Removed
 
@@ -60,11 +59,6 @@ def plan_values(plan: PullPlan) -> Plain:
         "draft": _model_values(plan.headers.draft),
         "memory": _fit_values(plan.fit),
     }
-
-
-def progress_values(progress: PullProgress) -> Plain:
-    """Where a pull stands."""
-    return asdict(progress) | {"seconds_left": progress.seconds_left}
 
 
 def pulled_values(pulled: Pulled) -> Plain:

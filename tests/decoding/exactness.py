@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, ncx2
+from scipy.stats import chi2
 
 SUITE_ERROR = 1e-6
 """Probability that a correct program fails any of the statistical tests of this folder, over all choices of seeds."""
@@ -44,12 +44,6 @@ class ChiSquare:
     @property
     def p_value(self) -> float:
         return float(chi2.sf(self.statistic, self.degrees)) if self.degrees else 1.0
-
-    @property
-    def power(self) -> float:
-        """Probability to be found at TEST_ERROR by such a test, if the error is as great as it was found to be."""
-        critical = chi2.isf(TEST_ERROR, self.degrees)
-        return float(ncx2.sf(critical, self.degrees, max(self.statistic - self.degrees, 0.0)))
 
 
 @dataclass(slots=True)
