@@ -16,9 +16,6 @@ from localspec.pairs.records import changing, write_whole
 
 __all__ = ["Catalog", "ModelFile", "Pair", "SamplingDefaults", "forget_pair", "load_catalog", "remember_pair"]
 
-# A machine sold as 16 GB reports a little less: the firmware and the graphics take their part.
-_MEMORY_TOLERANCE = 0.9
-
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
@@ -51,7 +48,7 @@ class Catalog:
         """
         defaults = sorted((pair for pair in self.pairs.values() if pair.default), key=lambda pair: pair.memory)
         candidates = defaults or sorted(self.pairs.values(), key=lambda pair: pair.memory)
-        fitting = [pair for pair in candidates if pair.memory * 1e9 * _MEMORY_TOLERANCE <= memory]
+        fitting = [pair for pair in candidates if pair.is_meant_for(memory)]
         return fitting[-1] if fitting else candidates[0]
 
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from localspec.pairs.memory_fit import Memory
     from localspec.pairs.pair import Pair
 
-# As Catalog.default_pair: a machine sold as 16 GB reports a little less.
-_MEMORY_TOLERANCE = 0.9
-
 
 @dataclass(frozen=True, slots=True)
 class PairState:
@@ -83,7 +80,7 @@ def show_pair(pair: Pair, memory: Memory) -> PairDetails:
     target, draft = (locate(file) for file in pair.files)
     kept = sum(partial_bytes(file.repo, file.sha256) for file in pair.files if file.sha256)
     if target is None or draft is None:
-        fits = pair.memory * 1e9 * _MEMORY_TOLERANCE <= memory.total
+        fits = pair.is_meant_for(memory.total)
         has = f"this machine has {gigabytes(memory.total)}"
         words = f"meant for {pair.memory} GB of {memory.name}; {has}"
         return PairDetails(PairState(pair, target, draft, kept, fits, words), None, None, None)

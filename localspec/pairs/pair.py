@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from localspec.decoding.sampling import SamplingSettings
 
+# A machine sold as 16 GB reports a little less: the firmware and the graphics take their part.
+_MEMORY_TOLERANCE = 0.9
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
@@ -98,3 +101,7 @@ class Pair:
         if self.target.bytes is None or self.draft.bytes is None:
             return None
         return self.target.bytes + self.draft.bytes
+
+    def is_meant_for(self, memory: int) -> bool:
+        """Whether a machine that reports so many bytes of memory is of the size the pair is meant for."""
+        return self.memory * 1e9 * _MEMORY_TOLERANCE <= memory
