@@ -63,10 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
     sources = from_flags(vars(arguments)), from_environment(os.environ), from_file(locations.settings_file())
     prompt = _prompt(arguments)
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
-    from localspec.cli.models import choose_models  # noqa: PLC0415
-    from localspec.cli.once import answer_once  # noqa: PLC0415
-    from localspec.cli.repl import converse  # noqa: PLC0415
-    from localspec.terminal import Terminal  # noqa: PLC0415
+    from localspec.cli.models import choose_models  # noqa: PLC0415 - as said
+    from localspec.cli.once import answer_once  # noqa: PLC0415 - as said
+    from localspec.cli.repl import converse  # noqa: PLC0415 - as said
+    from localspec.terminal import Terminal  # noqa: PLC0415 - as said
 
     terminal = Terminal(sys.stdout, sys.stderr)
     settings, loading = choose_models(sources, terminal)

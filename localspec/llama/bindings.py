@@ -20,8 +20,8 @@ except (ImportError, OSError, RuntimeError, AttributeError) as error:
 __all__ = ["c_function", "low"]
 
 # The bindings keep the loaded library and its folder under private names, and offer no public ones.
-_library: ctypes.CDLL = low._lib  # noqa: SLF001
-_folder = low._base_path  # noqa: SLF001
+_library: ctypes.CDLL = low._lib  # noqa: SLF001 - as said
+_folder = low._base_path  # noqa: SLF001 - as said
 
 
 def _library_with(name: str) -> ctypes.CDLL:
