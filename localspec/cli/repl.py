@@ -12,6 +12,7 @@ from localspec.cli.conversation import Conversation
 from localspec.cli.failures import words_of
 from localspec.cli.figures import figures_in_full, figures_of_answer
 from localspec.cli.line_reader import LineReader
+from localspec.decoding.acceptance import rule_for
 from localspec.decoding.rounds import Finish
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import Loaded, LoadPair
@@ -27,8 +28,9 @@ _HELP = """\
 /system [TEXT]    show the system prompt, or set it
 /stats            the figures of the last answer
 /exit             leave (so does Ctrl-D)
-A line that ends in \\ goes on in the next one. // at the start of a line is a single / of a question.
-Ctrl-C stops an answer, a second Ctrl-C leaves."""
+A line that ends in \\ goes on in the next one.
+// at the start of a line is a single / of a question.
+Ctrl-C stops an answer, a second one in a row leaves."""
 
 _CHOICE = "[g]o on without the oldest turns, [n]ew conversation, [l]eave? "
 
@@ -85,6 +87,8 @@ class Repl:
         if self._reader.person:
             guesses = f", {loaded.draft.name} guesses" if loaded.draft else ""
             self._terminal.note(f"{loaded.target.name} answers{guesses}. /help lists the commands.")
+        if loaded.draft and not rule_for(self._settings.acceptance, self._settings.sampling()).lossless:
+            self._terminal.note(f"{self._settings.acceptance} acceptance: NOT the target's distribution")
         while True:
             try:
                 self._take(self._reader.read())

@@ -216,6 +216,13 @@ def test_lines_through_a_pipe_are_answered_in_turn(program: Program) -> None:
     assert "There is no command /nothing" in run.stderr
 
 
+def test_a_conversation_under_the_lossy_rule_begins_by_saying_so(program: Program) -> None:
+    run = program("chat", "--plain", "--acceptance", "typical", stdin="/exit\n")
+    assert "typical acceptance: NOT the target's distribution" in run.stderr
+    run = program("chat", "--plain", "--acceptance", "typical", "--temperature", "0", stdin="/exit\n")
+    assert "NOT" not in run.stderr
+
+
 def test_the_end_of_stdin_is_the_end_and_no_error(program: Program) -> None:
     assert program("chat", "--plain", "--no-speculation", stdin="").returncode == 0
 
