@@ -19,7 +19,7 @@ from localspec.engine.diagnosis import AMX_IN_USE
 from localspec.engine.messages import Cancel, Command, Failure, LoadPair, Message, Reply, ReplyBody, Shutdown
 from localspec.engine.pair import LoadedPair
 from localspec.engine.process import START_MARK
-from localspec.errors import LocalspecError, OutOfMemoryError
+from localspec.errors import LocalspecError, OutOfMemoryError, UsageError
 from localspec.llama import devices, library
 
 logger = logging.getLogger(__name__)
@@ -159,6 +159,7 @@ class Engine:
     ) -> None:
         if self._pair is None:
             raise LocalspecError("No model is loaded", "", "Load a pair first.")
+        _require_known_tokens(request, self._pair.loaded.target.vocabulary_size)
         self._pair.cancel_passes_when(cancelled)
         for event in self._pair.session.answer(request, cancelled):
             reply(event)
@@ -176,4 +177,15 @@ class Engine:
             "The engine met an error that nobody foresaw",
             f"{type(error).__name__}: {error}",
             f"Please report it; the details are in {self._log_file}.",
+        )
+
+
+def _require_known_tokens(request: AnswerRequest, vocabulary_size: int) -> None:
+    """Refuse a bias that would fall on no token: it would be ignored without a word."""
+    unknown = next((token for token, _ in request.sampling.logit_bias if token >= vocabulary_size), None)
+    if unknown is not None:
+        raise UsageError(
+            f"There is no token {unknown} to give a logit bias to",
+            f"The target's tokens are 0 to {vocabulary_size - 1}.",
+            "Take token ids of this model's own vocabulary.",
         )

@@ -218,6 +218,12 @@ def test_a_context_beyond_the_training_is_noted(client: EngineClient, pair: Load
     assert "8,192" in loaded.notes[0]
 
 
+def test_a_bias_for_a_token_that_is_not_there_is_told_in_words(ready: EngineClient) -> None:
+    sampling = replace(GREEDY, logit_bias=((5, -1.0), (49152, 1.0)))
+    with pytest.raises(UsageError, match="no token 49152"):
+        list(ready.answer(asking("Hi", sampling=sampling)))
+
+
 def test_impossible_requests_are_told_in_words_and_the_pair_stays(ready: EngineClient) -> None:
     with pytest.raises(ContextFullError, match="longer than the context"):
         list(ready.answer(asking("word " * 3000)))
