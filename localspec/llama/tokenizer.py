@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import ctypes
 from collections.abc import Iterable
 from functools import cached_property
@@ -128,22 +127,6 @@ class Tokenizer:
     def _live(self) -> Any:
         """The vocabulary, which lives in the model: RuntimeError, not a crash, once that is closed."""
         return self._vocabulary if self._model.pointer else None
-
-
-class TextStream:
-    """Bytes of tokens, one token at a time, to text that never shows half a character."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def push(self, token: int) -> str:
-        """The text that is certain now that `token` has come; a character split over tokens comes with its last one."""
-        return self._decoder.decode(self._tokenizer.piece_bytes(token))
-
-    def flush(self) -> str:
-        """The end of the text: a character that never became whole is U+FFFD."""
-        return self._decoder.decode(b"", final=True)
 
 
 def _utf8(text: str) -> bytes:

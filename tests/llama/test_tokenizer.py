@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from localspec.chat.tokenizer import Tokenizer as ChatTokenizer
 from localspec.llama.model import Model, ModelOptions
-from localspec.llama.tokenizer import TextStream, Tokenizer
+from localspec.llama.tokenizer import Tokenizer
 
 TEXTS = [
     "",
@@ -93,41 +92,6 @@ def test_an_id_beyond_the_vocabulary_is_an_error(smollm2_tokenizer: Tokenizer) -
         with pytest.raises(ValueError, match="not in the vocabulary"):
             smollm2_tokenizer.piece_bytes(token)
     assert smollm2_tokenizer.text_of(-1) == ""
-
-
-@pytest.mark.parametrize("text", [*TEXTS, "混在 text with 😀 inside"])
-def test_a_stream_shows_whole_characters_only(smollm2_tokenizer: Tokenizer, text: str) -> None:
-    stream = TextStream(smollm2_tokenizer)
-    parts = [stream.push(token) for token in plain(smollm2_tokenizer, text)]
-
-    assert "\ufffd" not in "".join(parts)
-    assert "".join(parts) == text
-    assert stream.flush() == ""
-
-
-def test_a_character_split_over_tokens_comes_with_its_last_token(smollm2_tokenizer: Tokenizer) -> None:
-    tokens = plain(smollm2_tokenizer, "🜁")
-    stream = TextStream(smollm2_tokenizer)
-
-    assert len(tokens) > 1
-    assert [stream.push(token) for token in tokens] == [""] * (len(tokens) - 1) + ["🜁"]
-
-
-def test_a_character_that_never_becomes_whole_is_shown_as_broken_at_the_end(smollm2_tokenizer: Tokenizer) -> None:
-    tokens = plain(smollm2_tokenizer, "🜁")
-    stream = TextStream(smollm2_tokenizer)
-
-    assert [stream.push(token) for token in tokens[:-1]] == [""] * (len(tokens) - 1)
-    assert stream.flush() == "\ufffd"
-
-
-def test_any_tokens_stream_to_the_text_they_decode_to(smollm2_tokenizer: Tokenizer) -> None:
-    rng = random.Random(11)
-    for _ in range(200):
-        tokens = [rng.randrange(49_152) if rng.random() < 0.5 else rng.randrange(17, 300) for _ in range(20)]
-        stream = TextStream(smollm2_tokenizer)
-        shown = "".join(stream.push(token) for token in tokens) + stream.flush()
-        assert shown == smollm2_tokenizer.decode(tokens)
 
 
 def test_a_closed_model_has_no_tokenizer(smollm2_path: Path) -> None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from localspec.errors import PairMismatchError
-from localspec.pairs import vocabulary
+from localspec.llama import vocabulary as llama_vocabulary
+from localspec.pairs import compatibility, vocabulary
 from localspec.pairs.compatibility import Reason, mismatch, read_pair, too_large
 from localspec.pairs.gguf_reading import read_header
 from tests.pairs.gguf_files import STRING, U32, TinyModel, tokens
@@ -191,3 +192,9 @@ def test_what_a_header_leaves_out_is_what_llama_cpp_takes_for_granted(model, tmp
         end.added,
         vocabulary.token_text(ours.tokens, size - 10),
     )
+
+
+def test_the_check_before_the_download_and_the_one_before_loading_allow_the_same() -> None:
+    from_headers = (compatibility.MOST_SIZE_DIFFERENCE, compatibility.FIRST_COMPARED)
+
+    assert from_headers == (llama_vocabulary._MOST_SIZE_DIFFERENCE, llama_vocabulary._FIRST_COMPARED)
