@@ -122,8 +122,8 @@ class _Parser(argparse.ArgumentParser):
 def _run(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="localspec",
-        description="Chat with a large model on your own machine: a small model guesses, the large one checks,\n"
-        "and the text is exactly the large one's own.",
+        description="Chat with a large model on your own machine: a small model guesses, the large\n"
+        "one checks, and the text is exactly the large one's own.",
     )
     parser.add_argument(
         "--version", action="version", version=f"localspec {__version__}", help="show the version and leave"

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from localspec.settings import Key
 
 _DESCRIPTION = """\
-Talk to a model. With a prompt (-p, or text piped to stdin) it answers once and leaves; with both, the piped text
-follows the prompt. Without one it is a conversation, line by line; /help in it lists its commands.
-Ctrl-C stops an answer, a second Ctrl-C leaves."""
+Talk to a model. With a prompt (-p, or text piped to stdin) it answers once and
+leaves; with both, the piped text follows the prompt. Without one it is a
+conversation, line by line; /help in it lists its commands.
+Ctrl-C stops an answer, a second one in a row leaves."""
 
 _EPILOG = """\
-Every option below the first group is also a setting: LOCALSPEC_DRAFT_LENGTH=2 in the environment, or
-draft_length = 2 in the file
+Every option but -p, --plain and --json is also a setting:
+LOCALSPEC_DRAFT_LENGTH=2 in the environment, or draft_length = 2 in the file
   {file}
-An option is stronger than the environment, the environment than the file, the file than what a pair recommends.
+An option is stronger than the environment, the environment than the file, the
+file than what a pair recommends.
 
 examples:
   localspec chat --pair demo
@@ -32,8 +34,9 @@ examples:
   localspec chat -p "Name three colours" --json --temperature 0
   localspec chat --target big.gguf --draft small.gguf --draft-length 4 --stats
 
---json prints one object, "schema": 1: text, thinking, finish, tokens, context, timings, statistics (acceptance, tau,
-origins, ...), seed, acceptance_rule, lossless, models, settings, error."""
+--json prints one object, "schema": 1: text, thinking, finish, tokens, context,
+timings, statistics (acceptance, tau, origins, ...), seed, acceptance_rule,
+lossless, models, settings, error."""
 
 _NOTICE_AFTER_SECONDS = 2.0
 

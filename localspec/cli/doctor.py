@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 _DESCRIPTION = """\
-Say what this machine is to llama.cpp, decode 1 and 8 tokens with a model in a process of its own, and say in plain
-words whether all is well or what to do. Leaves with 0 when all is well, else with 1."""
+Say what this machine is to llama.cpp and where localspec's files are, decode 1
+and 8 tokens with a model in a process of its own, and say in plain words
+whether all is well or what to do. Leaves with 0 when all is well, else with 1."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from localspec.cli.conversation import Conversation
 from localspec.cli.failures import words_of
 from localspec.cli.figures import figures_in_full, figures_of_answer
 from localspec.cli.line_reader import LineReader
+from localspec.cli.pairs.layout import sentence
 from localspec.decoding.acceptance import rule_for
 from localspec.decoding.rounds import Finish
 from localspec.engine.client import EngineClient
@@ -86,7 +87,8 @@ class Repl:
         loaded = self._ready()
         if self._reader.person:
             guesses = f", {loaded.draft.name} guesses" if loaded.draft else ""
-            self._terminal.note(f"{loaded.target.name} answers{guesses}. /help lists the commands.")
+            words = f"{loaded.target.name} answers{guesses}.\n/help lists the commands."
+            self._terminal.note("\n".join(sentence(words)))
         if loaded.draft and not rule_for(self._settings.acceptance, self._settings.sampling()).lossless:
             self._terminal.note(f"{self._settings.acceptance} acceptance: NOT the target's distribution")
         while True:
