@@ -6,6 +6,7 @@ proxy variables mean here what they mean there.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,12 +20,16 @@ from localspec.pairs.names import is_commit, is_gguf_path, is_sha256
 from localspec.pairs.pair import ModelFile
 from localspec.pairs.patience import Patience, sleep
 from localspec.pairs.progress import never
+from localspec.pairs.reachability import check_hub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 QUICK = Patience(attempts=3, first_pause=0.5)
 """For small questions: a person waits for the answer, and "cannot be reached" must not take a minute."""
+
+# What the client logs about its own tries would stand between our words, which say the same.
+logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 _EXPIRED = frozenset({401, 403, 404, 410})
 
@@ -106,6 +111,8 @@ def list_ggufs(repo: str, revision: str) -> list[ModelFile]:
         DownloadError, HubUnreachableError: as look_up.
     """
     everything = ModelFile("", repo, revision, "the list of its files")
+    # The client's own list asks again and again, for a minute: find out first whether anybody is there.
+    check_hub(everything)
     entries = _insistently(
         lambda: list(HfApi().list_repo_tree(repo, revision=revision, recursive=True)), everything, QUICK, never
     )

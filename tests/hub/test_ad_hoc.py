@@ -122,3 +122,11 @@ def test_names_that_the_hub_lists_cannot_leave_the_cache(desk):
 
 def test_a_repo_that_is_not_there_says_so(desk):
     assert pull(desk, "somebody/nothing", "somebody/draft-GGUF")[0] == "The hub has no repo somebody/nothing"
+
+
+def test_without_a_hub_a_list_of_files_is_given_up_at_once_and_in_our_words_alone(desk):
+    desk.environment = {**desk.environment, "HF_ENDPOINT": "http://127.0.0.1:9"}
+
+    title, *_ = pull(desk, "a/b", "c/d")
+
+    assert title == "The hub cannot be reached"
