@@ -86,8 +86,10 @@ class Repl:
         """Read, answer, repeat; see `converse`."""
         loaded = self._ready()
         if self._reader.person:
-            guesses = f", {loaded.draft.name} guesses" if loaded.draft else ""
-            words = f"{loaded.target.name} answers{guesses}.\n/help lists the commands."
+            # File names tell two quantisations apart; the names inside the files are often the same, or odd.
+            draft = self._loading.draft
+            guesses = f", {draft.path.stem} guesses" if draft else ""
+            words = f"{self._loading.target.path.stem} answers{guesses}.\n/help lists the commands."
             self._terminal.note("\n".join(sentence(words)))
         if loaded.draft and not rule_for(self._settings.acceptance, self._settings.sampling()).lossless:
             self._terminal.note(f"{self._settings.acceptance} acceptance: NOT the target's distribution")
