@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+INTERRUPTED = 130
+"""Exit code of a program that Ctrl-C ended, as shells count it."""
+
 
 class LocalspecError(Exception):
     """A failure told in words.

@@ -17,10 +17,8 @@ from typing import Any, NoReturn
 
 from localspec import __version__, locations
 from localspec.cli.failures import words_of
-from localspec.errors import LocalspecError, UsageError
+from localspec.errors import INTERRUPTED, LocalspecError, UsageError
 from localspec.terminal import visible
-
-_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(error)
         return error.exit_code
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

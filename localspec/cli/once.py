@@ -9,10 +9,9 @@ from localspec.cli.figures import figures_of_answer
 from localspec.decoding.rounds import Finish
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import LoadPair
+from localspec.errors import INTERRUPTED
 from localspec.settings import Settings
 from localspec.terminal import Terminal
-
-_INTERRUPTED = 130
 
 
 def answer_once(prompt: str, settings: Settings, loading: LoadPair, terminal: Terminal, *, as_json: bool) -> int:
@@ -39,4 +38,4 @@ def answer_once(prompt: str, settings: Settings, loading: LoadPair, terminal: Te
         terminal.note(f"The context is full ({answered.end.context_size:,} tokens): the answer stops here.")
     if settings.stats and answered.end is not None:
         terminal.note(figures_of_answer(answered.end))
-    return _INTERRUPTED if answered.interrupted else 0
+    return INTERRUPTED if answered.interrupted else 0

@@ -17,11 +17,9 @@ from localspec.decoding.acceptance import rule_for
 from localspec.decoding.rounds import Finish
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import Loaded, LoadPair
-from localspec.errors import ContextFullError, EngineDiedError, LocalspecError
+from localspec.errors import INTERRUPTED, ContextFullError, EngineDiedError, LocalspecError
 from localspec.settings import Settings
 from localspec.terminal import Terminal
-
-_INTERRUPTED = 130
 
 _HELP = """\
 /new              forget the conversation and begin another
@@ -103,7 +101,7 @@ class Repl:
                 if self._reader.unfinished:
                     continue
                 if self._interrupted:
-                    return _INTERRUPTED
+                    return INTERRUPTED
                 self._interrupted = True
                 self._terminal.note("Ctrl-C once more leaves.")
             except LocalspecError as error:
