@@ -1,0 +1,1 @@
+"""The full-screen app: a chat that shows what speculation does, live."""

@@ -1,0 +1,1 @@
+"""From texts and figures to lines of a terminal, without an app around them."""
