@@ -10,7 +10,18 @@ from typing import Self
 
 from localspec import errors
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, PromptProgress
-from localspec.engine.messages import Cancel, Command, Failure, Loaded, LoadPair, LoadProgress, ReplyBody
+from localspec.engine.messages import (
+    Cancel,
+    Command,
+    CommandBody,
+    Failure,
+    Loaded,
+    LoadPair,
+    LoadProgress,
+    MeasurePasses,
+    PassTimes,
+    ReplyBody,
+)
 from localspec.engine.process import EngineProcess
 from localspec.errors import EngineDiedError, LocalspecError
 
@@ -18,8 +29,8 @@ from localspec.errors import EngineDiedError, LocalspecError
 class EngineClient:
     """Owns the child process. Use it in a `with` block, or call `start` and `close`.
 
-    `load` and `answer` may be iterated in any thread; commands are carried out one after the other. `cancel` may come
-    from any thread and from a signal handler.
+    `load`, `answer` and `measure` may be iterated in any thread; commands are carried out one after the other.
+    `cancel` may come from any thread and from a signal handler.
     """
 
     def __init__(self) -> None:
@@ -86,8 +97,21 @@ class EngineClient:
                 if isinstance(body, PromptProgress | AnswerRound | AnswerEnd):
                     yield body
 
+    def measure(self, request: MeasurePasses) -> Generator[PassTimes, None, None]:
+        """Time passes of the loaded models; the one item is the last. Abandoning the iterator cancels.
+
+        Raises:
+            UsageError: a width no pass can have, or no repeats.
+            EngineDiedError: the child process died.
+            LocalspecError: no pair is loaded, or a model failed.
+        """
+        with closing(self._replies(request)) as replies:
+            for body in replies:
+                if isinstance(body, PassTimes):
+                    yield body
+
     def cancel(self) -> None:
-        """Stop what is being loaded or answered, within one pass; nothing when the engine is idle."""
+        """Stop what is being loaded, answered or measured, within one pass; nothing when the engine is idle."""
         process = self._process
         if process is not None:
             for number in process.running:
@@ -108,7 +132,7 @@ class EngineClient:
         self.close()
         self.start()
 
-    def _replies(self, body: LoadPair | AnswerRequest) -> Generator[ReplyBody, None, None]:
+    def _replies(self, body: CommandBody) -> Generator[ReplyBody, None, None]:
         process = self._process
         if process is None:
             raise EngineDiedError("The engine is not running", "", "Start it first.")
@@ -119,7 +143,7 @@ class EngineClient:
             try:
                 while not over:
                     reply = inbox.get()
-                    over = reply is None or isinstance(reply, Loaded | AnswerEnd | Failure)
+                    over = reply is None or isinstance(reply, Loaded | AnswerEnd | PassTimes | Failure)
                     if reply is None:
                         raise process.death
                     if isinstance(reply, Failure):

@@ -43,11 +43,27 @@ class LoadPair:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasurePasses:
+    """Time passes of the loaded models, behind whatever text their caches hold; the text stays.
+
+    Attributes:
+        widths: tokens a pass, 1 to the longest draft and one.
+        repeats: passes of each width that count; the median is told.
+    """
+
+    widths: tuple[int, ...] = (1,)
+    repeats: int = 5
+
+
+CommandBody = LoadPair | AnswerRequest | MeasurePasses
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """Something to do. `number` comes back with every reply to it."""
 
     number: int
-    body: LoadPair | AnswerRequest
+    body: CommandBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +135,20 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class PassTimes:
+    """What passes cost on this machine now.
+
+    Attributes:
+        target: pairs of width and median seconds of a pass of that width, in the order they were asked for; those
+            measured before a cancel.
+        draft: the same of the draft; empty when none is loaded.
+    """
+
+    target: tuple[tuple[int, float], ...]
+    draft: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A command failed; the engine lives on.
 
@@ -137,12 +167,12 @@ class Failure:
     exit_code: int
 
 
-ReplyBody = LoadProgress | Loaded | AnswerEvent | Failure
+ReplyBody = LoadProgress | Loaded | AnswerEvent | PassTimes | Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What comes of command `number`. A `Loaded`, an `AnswerEnd` or a `Failure` is the last one."""
+    """What comes of command `number`. A `Loaded`, an `AnswerEnd`, a `PassTimes` or a `Failure` is the last one."""
 
     number: int
     body: ReplyBody

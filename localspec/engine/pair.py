@@ -9,8 +9,19 @@ from dataclasses import replace
 
 from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
+from localspec.decoding.costs import pass_seconds
+from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.drafters.model import ModelDrafter
-from localspec.engine.messages import Loaded, LoadedModel, LoadPair, LoadProgress, ModelSettings
+from localspec.decoding.rounds import never
+from localspec.engine.messages import (
+    Loaded,
+    LoadedModel,
+    LoadPair,
+    LoadProgress,
+    MeasurePasses,
+    ModelSettings,
+    PassTimes,
+)
 from localspec.errors import PairMismatchError, UsageError
 from localspec.llama.context import Context, EvaluationCancelledError
 from localspec.llama.context_options import ContextOptions, FlashAttention
@@ -77,6 +88,24 @@ class LoadedPair:
         for context in self._contexts:
             context.cancelled = cancelled
 
+    def measured(self, request: MeasurePasses, cancelled: Callable[[], bool]) -> PassTimes:
+        """Time passes of both models; what their caches hold stays.
+
+        Raises:
+            UsageError: a width no pass can have, or no repeats.
+        """
+        _require_possible(request, self._contexts[0].capacity)
+        # They are short, and `cancelled` is asked between them; a cancel of the last answer must not end one.
+        self.cancel_passes_when(never)
+        times: list[list[tuple[int, float]]] = [[], []]
+        for measured, context in zip(times, self._contexts, strict=False):
+            for width in request.widths:
+                seconds = pass_seconds(context, width, request.repeats, cancelled)
+                if seconds is not None:
+                    measured.append((width, seconds))
+        target, draft = times
+        return PassTimes(tuple(target), tuple(draft))
+
     def close(self) -> None:
         """Free both models."""
         self._owned.close()
@@ -132,6 +161,16 @@ def _context_options(pair: LoadPair) -> ContextOptions:
         flash_attention=flash_attention,
         threads=pair.threads,
     )
+
+
+def _require_possible(request: MeasurePasses, capacity: int) -> None:
+    widest = min(LONGEST_DRAFT + 1, capacity)
+    if request.repeats < 1 or not all(1 <= width <= widest for width in request.widths):
+        raise UsageError(
+            "These passes cannot be timed",
+            f"A pass has 1 to {widest} tokens, and takes one repeat or more.",
+            "Ask for other widths.",
+        )
 
 
 def _require_roll_back(contexts: list[Context]) -> None:

@@ -16,7 +16,17 @@ from typing import IO
 
 from localspec.chat.events import AnswerRequest
 from localspec.engine.diagnosis import AMX_IN_USE
-from localspec.engine.messages import Cancel, Command, Failure, LoadPair, Message, Reply, ReplyBody, Shutdown
+from localspec.engine.messages import (
+    Cancel,
+    Command,
+    Failure,
+    LoadPair,
+    MeasurePasses,
+    Message,
+    Reply,
+    ReplyBody,
+    Shutdown,
+)
 from localspec.engine.pair import LoadedPair
 from localspec.engine.process import START_MARK
 from localspec.errors import LocalspecError, OutOfMemoryError, UsageError
@@ -151,18 +161,24 @@ class Engine:
             self.close()
             self._pair = LoadedPair(body, reply, cancelled)
             reply(self._pair.loaded)
+        elif isinstance(body, MeasurePasses):
+            reply(self._ready_pair().measured(body, cancelled))
         else:
             self._answer(body, reply, cancelled)
 
     def _answer(
         self, request: AnswerRequest, reply: Callable[[ReplyBody], None], cancelled: Callable[[], bool]
     ) -> None:
+        pair = self._ready_pair()
+        _require_known_tokens(request, pair.loaded.target.vocabulary_size)
+        pair.cancel_passes_when(cancelled)
+        for event in pair.session.answer(request, cancelled):
+            reply(event)
+
+    def _ready_pair(self) -> LoadedPair:
         if self._pair is None:
             raise LocalspecError("No model is loaded", "", "Load a pair first.")
-        _require_known_tokens(request, self._pair.loaded.target.vocabulary_size)
-        self._pair.cancel_passes_when(cancelled)
-        for event in self._pair.session.answer(request, cancelled):
-            reply(event)
+        return self._pair
 
     def _send(self, reply: Reply) -> None:
         pickle.dump(reply, self._replies)

@@ -16,7 +16,7 @@ from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerR
 from localspec.decoding.rounds import Finish
 from localspec.decoding.sampling import SamplingSettings
 from localspec.engine.client import EngineClient
-from localspec.engine.messages import Loaded, LoadPair, LoadProgress, ModelSettings
+from localspec.engine.messages import Loaded, LoadPair, LoadProgress, MeasurePasses, ModelSettings, PassTimes
 from localspec.errors import (
     ContextFullError,
     EngineDiedError,
@@ -256,3 +256,47 @@ def test_an_engine_that_was_never_started_says_so() -> None:
         list(EngineClient().answer(asking()))
     EngineClient().cancel()
     EngineClient().close()
+
+
+def test_passes_are_timed_on_both_models_and_the_answer_after_is_the_same(client: EngineClient, pair: LoadPair) -> None:
+    list(client.load(pair))
+    request = asking(max_tokens=12)
+    first = answered(client.answer(request))
+    longer = replace(
+        request, messages=(*request.messages, Message(Role.ASSISTANT, first.text), Message(Role.USER, "Go on."))
+    )
+    unmeasured = answered(client.answer(longer))
+    assert answered(client.answer(request)).text == first.text
+    (times,) = client.measure(MeasurePasses(widths=(1, 4), repeats=2))
+    for measured in (times.target, times.draft):
+        assert [width for width, _ in measured] == [1, 4]
+        assert all(seconds > 0 for _, seconds in measured)
+    after = answered(client.answer(longer))
+    assert (after.text, after.reused_tokens) == (unmeasured.text, unmeasured.reused_tokens)
+
+
+def test_a_target_alone_is_timed_alone(client: EngineClient, pair: LoadPair) -> None:
+    list(client.load(replace(pair, draft=None)))
+    (times,) = client.measure(MeasurePasses(repeats=1))
+    assert len(times.target) == 1
+    assert times.draft == ()
+
+
+def test_a_measurement_that_is_cancelled_tells_what_it_had(ready: EngineClient) -> None:
+    thread = threading.Timer(0.3, ready.cancel)
+    thread.start()
+    (times,) = ready.measure(MeasurePasses(widths=(1, 2), repeats=100_000))
+    thread.join()
+    assert times == PassTimes((), ())
+    assert answered(ready.answer(asking(max_tokens=2))).finish is Finish.LENGTH
+
+
+@pytest.mark.parametrize("request_", [MeasurePasses((0,)), MeasurePasses((18,)), MeasurePasses((1,), repeats=0)])
+def test_passes_that_no_model_can_make_are_refused(ready: EngineClient, request_: MeasurePasses) -> None:
+    with pytest.raises(UsageError, match="cannot be timed"):
+        list(ready.measure(request_))
+
+
+def test_nothing_can_be_timed_before_a_pair_is_loaded() -> None:
+    with EngineClient() as empty, pytest.raises(LocalspecError, match="No model is loaded"):
+        list(empty.measure(MeasurePasses()))
