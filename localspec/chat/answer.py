@@ -58,6 +58,8 @@ class AnswerInProgress:
             source=finished.source,
             seconds=finished.seconds,
             context_used=context_used,
+            target_seconds=finished.target_seconds,
+            draft_seconds=finished.draft_seconds,
         )
 
     def whole_tokens(self) -> tuple[list[int], str]:

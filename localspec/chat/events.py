@@ -108,6 +108,8 @@ class AnswerRound:
         source: the drafter.
         seconds: wall time of the round.
         context_used: tokens of the context now taken.
+        target_seconds: of `seconds`, inside the target's pass.
+        draft_seconds: of `seconds`, inside the draft model's passes.
     """
 
     tokens: tuple[AnswerToken, ...]
@@ -116,6 +118,8 @@ class AnswerRound:
     source: str
     seconds: float
     context_used: int
+    target_seconds: float = 0.0
+    draft_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""An engine that plays a script: the events a real one sends, at the pace a test asks for, and the faults it can have."""
+"""An engine that plays a script: the events a real one sends, at the pace a test asks for, and its faults."""
 
 from __future__ import annotations
 
