@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from localspec.decoding.rounds import Finish, Origin
+from localspec.decoding.rounds import Finish, Origin, Round
 from localspec.decoding.sampling import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 
@@ -120,6 +120,20 @@ class AnswerRound:
     context_used: int
     target_seconds: float = 0.0
     draft_seconds: float = 0.0
+
+    def counted(self) -> Round:
+        """The round as `DecodingStatistics.plus` counts it: of the guesses only the number is known here."""
+        return Round(
+            drafted=(0,) * self.drafted,
+            accepted=self.accepted,
+            tokens=tuple(token.id for token in self.tokens),
+            origins=tuple(token.origin for token in self.tokens),
+            source=self.source,
+            confidences=(),
+            draft_seconds=self.draft_seconds,
+            target_seconds=self.target_seconds,
+            seconds=self.seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Role
 from localspec.conversations.conversation import About, AnswerFacts, Attachment, Conversation, Entry
-from localspec.decoding.rounds import Finish, Round
+from localspec.decoding.rounds import Finish
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.engine.messages import Loaded, LoadPair
 from localspec.errors import LocalspecError
@@ -50,7 +50,7 @@ class Writing:
         """Count some more rounds; return their text."""
         for finished in rounds:
             self.rounds.append(finished)
-            self.statistics = self.statistics.plus(_counted(finished))
+            self.statistics = self.statistics.plus(finished.counted())
             if any(token.thinking for token in finished.tokens):
                 self.thinking_seconds = (self.thinking_seconds or 0.0) + finished.seconds
         return "".join(token.text for finished in rounds for token in finished.tokens)
@@ -213,18 +213,3 @@ class Talk:
     def _keep_about(self) -> None:
         head = self.conversation.head
         self._keeper.about(self.about, head.id if head else None, time.time())
-
-
-def _counted(finished: AnswerRound) -> Round:
-    """A round as the statistics count it: what was guessed is only a number here."""
-    return Round(
-        drafted=(0,) * finished.drafted,
-        accepted=finished.accepted,
-        tokens=tuple(token.id for token in finished.tokens),
-        origins=tuple(token.origin for token in finished.tokens),
-        source=finished.source,
-        confidences=(),
-        draft_seconds=finished.draft_seconds,
-        target_seconds=finished.target_seconds,
-        seconds=finished.seconds,
-    )
