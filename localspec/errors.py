@@ -66,3 +66,7 @@ class ContextFullError(LocalspecError):
 
 class EngineDiedError(LocalspecError):
     """The child process that holds the models ended without being asked to. The conversation is kept."""
+
+
+class HistoryError(LocalspecError):
+    """The file that keeps the conversations cannot be read or written, or does not hold what is asked for."""

@@ -11,6 +11,18 @@ def leaves_thinking_open(prompt: str) -> bool:
     return prompt.rstrip().endswith(OPENING)
 
 
+def split_thinking(text: str) -> tuple[str, str]:
+    """What of an answer was thought, without its tags, and what was said.
+
+    An answer that begins inside the thinking part, because its prompt opened it, shows that only by the closing tag.
+    """
+    thought, closing, said = text.partition(CLOSING)
+    opened = thought.lstrip().startswith(OPENING)
+    if not opened and (not closing or OPENING in thought):
+        return "", text
+    return thought.lstrip().removeprefix(OPENING).strip(), said.lstrip("\n")
+
+
 class ThinkingMarker:
     """Follows an answer piece by piece. Only an opening tag at the very start counts: a later one is just mentioned.
 
