@@ -80,6 +80,11 @@ def prompt_history_file() -> Path:
     return data_folder() / "prompts"
 
 
+def bench_folder() -> Path:
+    """The records of benchmarks, written as they go."""
+    return data_folder() / "bench"
+
+
 def history_file() -> Path:
     """The conversations, an SQLite file."""
     return data_folder() / "history.sqlite3"

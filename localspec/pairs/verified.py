@@ -41,6 +41,21 @@ def new_digest(like: str, size: int) -> Any:
     return hashlib.sha256() if is_sha256(like) else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
 
 
+def sha256_of(path: Path, cancelled: Callable[[], bool] = never) -> str:
+    """The sha256 of a file; it is read only when it was not hashed before, or was changed since.
+
+    Raises:
+        OSError: it cannot be read.
+        DownloadStoppedError: `cancelled` said so.
+    """
+    known = _record().get(_key(path))
+    if known is not None and known[:2] == _state(path) and is_sha256(known[2]):
+        return str(known[2])
+    found = digest_of(path, "0" * 64, cancelled)
+    remember_verified(path, found)
+    return found
+
+
 def is_verified(path: Path, digest: str) -> bool:
     """Whether the file was found to have this hash, and was not changed since."""
     return _record().get(_key(path)) == [*_state(path), digest]

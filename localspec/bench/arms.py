@@ -1,0 +1,140 @@
+"""The settings that a benchmark compares: each an arm, written as words joined by `+`.
+
+    off         speculation off
+    on          as the settings have it
+    3           3 tokens a draft (0 to 16)
+    coupled     an acceptance rule: greedy, rejection, coupled, typical
+    model       a drafter
+    t0.8        a temperature
+    pair=NAME   another pair of models
+
+`4+coupled+t0.8` is one arm with three settings of its own; what an arm does not name is as the settings have it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from localspec.chat.events import SpeculationSettings
+from localspec.decoding.acceptance import ACCEPTANCE_RULES
+from localspec.decoding.draft_length import LONGEST_DRAFT
+from localspec.decoding.sampling import SamplingSettings
+from localspec.errors import UsageError
+
+DRAFTERS = ("model",)
+"""Drafters an arm can name."""
+
+RULES = tuple(rule for rule in ACCEPTANCE_RULES if rule != "auto")
+"""Acceptance rules an arm can name."""
+
+_THERE_ARE = (
+    f"There are: off, on, a draft length from 0 to {LONGEST_DRAFT}, {', '.join((*DRAFTERS, *RULES))}, a temperature "
+    "such as t0.8, pair=NAME, and several of them joined by +."
+)
+_TEMPERATURE = re.compile(r"t(\d+(?:\.\d+)?|\.\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One side of a comparison; None leaves a setting as it is.
+
+    Attributes:
+        name: as the person wrote it.
+        speculates: whether guesses are made.
+        draft_length: tokens a draft.
+        drafter: where guesses come from.
+        acceptance: the rule that keeps or drops them.
+        temperature: of the sampling.
+        pair: name of another pair of models.
+    """
+
+    name: str
+    speculates: bool = True
+    draft_length: int | None = None
+    drafter: str | None = None
+    acceptance: str | None = None
+    temperature: float | None = None
+    pair: str | None = None
+
+    def sampling(self, settings: SamplingSettings) -> SamplingSettings:
+        """`settings` with what this arm changes."""
+        return settings if self.temperature is None else replace(settings, temperature=self.temperature)
+
+    def speculation(self, settings: SpeculationSettings) -> SpeculationSettings:
+        """`settings` with what this arm changes."""
+        return SpeculationSettings(
+            enabled=self.speculates,
+            drafter=self.drafter or settings.drafter,
+            draft_length=settings.draft_length if self.draft_length is None else self.draft_length,
+            acceptance=self.acceptance or settings.acceptance,
+        )
+
+
+def parse_arms(text: str) -> tuple[Arm, ...]:
+    """The arms in a list with commas.
+
+    Raises:
+        UsageError: one that does not exist, contradicts itself, or comes twice.
+    """
+    arms = tuple(_arm(part.strip()) for part in text.split(","))
+    names = [arm.name for arm in arms]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"The arm {name} is named twice", "", "Use --runs to repeat every arm.")
+    return arms
+
+
+def baseline_of(arm: Arm, arms: Iterable[Arm]) -> Arm | None:
+    """What the speed of `arm` is compared with: off, with the same pair, and as alike as there is; else the first arm.
+
+    Returns:
+        None for an arm that others are compared with.
+    """
+    of_pair = [other for other in arms if other.pair == arm.pair]
+    off = [other for other in of_pair if not other.speculates]
+    if not off:
+        return None if arm == of_pair[0] else of_pair[0]
+    if not arm.speculates:
+        return None
+
+    def likeness(other: Arm) -> tuple[bool, bool]:
+        return other.temperature == arm.temperature, other.acceptance == arm.acceptance
+
+    return max(off, key=likeness)
+
+
+def _arm(text: str) -> Arm:
+    words = [word.strip() for word in text.split("+")]
+    arm = Arm("+".join(words))
+    named: set[str] = set()
+    for word in words:
+        field, value = _setting(word, text)
+        if field in named:
+            raise UsageError(f"The arm {text} names its {field.replace('_', ' ')} twice", "", "Make it two arms.")
+        named.add(field)
+        arm = replace(arm, **{field: value})
+    if not arm.speculates and (arm.draft_length or arm.drafter):
+        raise UsageError(f"The arm {text} contradicts itself", "With speculation off nothing is drafted.")
+    return arm
+
+
+def _setting(word: str, arm: str) -> tuple[str, Any]:
+    """The field of `Arm` that a word sets, and to what."""
+    if word in {"off", "on"}:
+        return "speculates", word == "on"
+    if word.isascii() and word.isdigit() and int(word) <= LONGEST_DRAFT:
+        return "draft_length", int(word)
+    if word in DRAFTERS:
+        return "drafter", word
+    if word in RULES:
+        return "acceptance", word
+    if (found := _TEMPERATURE.fullmatch(word)) and math.isfinite(float(found[1])):
+        return "temperature", float(found[1])
+    if word.startswith("pair=") and word != "pair=":
+        return "pair", word.removeprefix("pair=")
+    within = f" in {arm}" if word != arm else ""
+    raise UsageError(f"There is no arm {word!r}{within}", _THERE_ARE, "Write --arms off,3,4+coupled for example.")

@@ -1,0 +1,157 @@
+"""What a benchmark writes down of each generation, as data and as JSON.
+
+A record in JSON has the fields of `Record`, with `rounds` as one list for each field of `RoundFigures`, `statistics` as
+in `localspec chat --json`, and `tokens_per_second` beside them. Times are in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from localspec.decoding.rounds import Origin
+from localspec.decoding.statistics import DecodingStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFigures:
+    """One round of a generation.
+
+    Attributes:
+        drafted: tokens guessed.
+        accepted: guesses kept.
+        emitted: tokens written.
+        seconds: wall time.
+        target_seconds: of those, in the target's pass.
+        draft_seconds: of those, in the draft's passes.
+    """
+
+    drafted: int
+    accepted: int
+    emitted: int
+    seconds: float
+    target_seconds: float
+    draft_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One generation.
+
+    Attributes:
+        arm: name of the arm.
+        category: kind of the task.
+        prompt_id: id of the task.
+        turn: 0 for the first turn of the conversation.
+        run: 0 for the first run.
+        began: when, in seconds of the system's clock.
+        seed: of its random draws.
+        acceptance_rule: as used, never "auto".
+        finish: why it ended.
+        prompt_tokens: length of the prompt.
+        reused_tokens: of those, known from before: the earlier turns, and what all prompts begin with.
+        prompt_seconds: reading the prompt, on both models.
+        time_to_first_token: from the request to the first token; None when there was none.
+        token_ids: what the loop emitted.
+        rounds: what happened, round by round.
+        statistics: counts and times of the decoding.
+        joules: energy of the processor from request to end; None where the platform does not tell.
+    """
+
+    arm: str
+    category: str
+    prompt_id: str
+    turn: int
+    run: int
+    began: float
+    seed: int
+    acceptance_rule: str
+    finish: str
+    prompt_tokens: int
+    reused_tokens: int
+    prompt_seconds: float
+    time_to_first_token: float | None
+    token_ids: tuple[int, ...]
+    rounds: tuple[RoundFigures, ...]
+    statistics: DecodingStatistics
+    joules: float | None = None
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What no other record of the benchmark shares: arm, task, run and turn."""
+        return self.arm, self.prompt_id, self.run, self.turn
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Emitted tokens over decode seconds."""
+        return self.statistics.tokens_per_second
+
+
+def as_json(record: Record) -> dict[str, Any]:
+    """The record as JSON values."""
+    plain = asdict(record)
+    plain["token_ids"] = list(record.token_ids)
+    plain["rounds"] = {
+        name: [round(getattr(each, name), 6) for each in record.rounds] for name in RoundFigures.__dataclass_fields__
+    }
+    plain["tokens_per_second"] = record.tokens_per_second
+    plain["statistics"] = statistics_as_json(record.statistics)
+    return plain
+
+
+def from_json(values: Mapping[str, Any]) -> Record:
+    """The record in JSON values that `as_json` made.
+
+    Raises:
+        KeyError, TypeError, ValueError: they are of another form.
+    """
+    known = {name: values[name] for name in Record.__dataclass_fields__}
+    columns = [values["rounds"][name] for name in RoundFigures.__dataclass_fields__]
+    rounds = tuple(RoundFigures(*row) for row in zip(*columns, strict=True))
+    counts = values["statistics"]
+    statistics = DecodingStatistics(
+        **{name: counts[name] for name in _COUNTS},
+        drafted_at=tuple(counts["drafted_at"]),
+        accepted_at=tuple(counts["accepted_at"]),
+        origins=tuple((origin, count) for origin, count in counts["origins"].items() if count),
+    )
+    return Record(**{**known, "token_ids": tuple(values["token_ids"]), "rounds": rounds, "statistics": statistics})
+
+
+_COUNTS = ("rounds", "emitted", "drafted", "accepted", "seconds", "target_seconds", "draft_seconds")
+
+
+def statistics_as_json(statistics: DecodingStatistics) -> dict[str, Any]:
+    """Counts, times and the figures that follow from them."""
+    return {
+        **{name: getattr(statistics, name) for name in _COUNTS},
+        "other_seconds": statistics.other_seconds,
+        "acceptance": statistics.acceptance,
+        "drafted_at": list(statistics.drafted_at),
+        "accepted_at": list(statistics.accepted_at),
+        "acceptance_by_position": list(statistics.acceptance_by_position),
+        "tau": statistics.tau,
+        "origins": {str(origin): 0 for origin in Origin} | dict(statistics.origins),
+    }
+
+
+def summed(statistics: Iterable[DecodingStatistics]) -> DecodingStatistics:
+    """The statistics of several generations together."""
+    parts = list(statistics)
+    origins: dict[str, int] = {}
+    for part in parts:
+        for origin, count in part.origins:
+            origins[origin] = origins.get(origin, 0) + count
+    return DecodingStatistics(
+        **{name: sum(getattr(part, name) for part in parts) for name in _COUNTS},
+        drafted_at=_columns(part.drafted_at for part in parts),
+        accepted_at=_columns(part.accepted_at for part in parts),
+        origins=tuple(origins.items()),
+    )
+
+
+def _columns(rows: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    rows = list(rows)
+    longest = max(map(len, rows), default=0)
+    return tuple(sum(row[i] for row in rows if i < len(row)) for i in range(longest))
