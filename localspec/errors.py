@@ -70,3 +70,7 @@ class EngineDiedError(LocalspecError):
 
 class HistoryError(LocalspecError):
     """The file that keeps the conversations cannot be read or written, or does not hold what is asked for."""
+
+
+class FileExistsAlreadyError(LocalspecError):
+    """A file would be overwritten that nobody said could be."""

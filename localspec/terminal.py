@@ -6,7 +6,9 @@ retitle the window, answer for the person, or hide text; a bidirectional overrid
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 from typing import TextIO
 
@@ -21,6 +23,9 @@ _VISIBLE = {
     **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
 }
 
+_STEERING_IN_JSON = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What of the above JSON does not escape by itself."""
+
 _DIM = "\x1b[2m"
 _PLAIN = "\x1b[0m"
 _ERASE_LINE = "\r\x1b[K"
@@ -29,6 +34,16 @@ _ERASE_LINE = "\r\x1b[K"
 def visible(text: str) -> str:
     """The text with every character that could steer a terminal made visible; line ends and tabs stay."""
     return text.replace("\r\n", "\n").translate(_VISIBLE)
+
+
+def visible_json(document: object) -> str:
+    """The document as JSON on one line, with every character escaped that could steer a terminal.
+
+    Raises:
+        ValueError: it holds an infinite number or NaN, which JSON has not.
+    """
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    return _STEERING_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 class VisibleStream:

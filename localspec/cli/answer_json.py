@@ -25,12 +25,11 @@ Version 1 of the object ("schema": 1; a later version changes the number when a 
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from localspec.decoding.rounds import Origin
+from localspec.terminal import visible_json
 
 if TYPE_CHECKING:
     from localspec.chat.events import AnswerEnd, AnswerRequest
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from localspec.errors import LocalspecError
 
 SCHEMA = 1
-
-_STEERING = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def answer_as_json(request: AnswerRequest, answered: Answered, loading: LoadPair, loaded: Loaded) -> str:
@@ -66,9 +63,7 @@ def answer_as_json(request: AnswerRequest, answered: Answered, loading: LoadPair
         "settings": _settings(request, loading, loaded),
         "error": _error(answered.error) if answered.error else None,
     }
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-    # JSON escapes what is below a space by itself; the rest that could steer a terminal is escaped here.
-    return _STEERING.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return visible_json(document)
 
 
 def _tokens(end: AnswerEnd) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class Entry:
     @property
     def message(self) -> Message:
         """As the model reads it: each attachment in a fence of its own before what was typed."""
-        parts = [f"{file.name}:\n{_fenced(file.text)}" for file in self.attachments]
+        parts = [f"{file.name}:\n{fenced(file.text)}" for file in self.attachments]
         return Message(self.role, "\n\n".join(filter(None, [*parts, self.text])))
 
 
@@ -231,7 +231,7 @@ class Conversation:
         self._head = id
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """The text between fences that it does not hold itself."""
     fence = "```"
     while fence in text:
