@@ -48,7 +48,7 @@ class ContextOptions:
     """How to set a context up.
 
     Attributes:
-        length: most tokens it holds; None for as many as the model was trained on.
+        length: most tokens a text may have; None for as many as the model was trained on.
         kv_type: a name of KV_TYPES.
         flash_attention: auto lets llama.cpp decide by backend.
         threads: for generating; None for one per full-speed core.
@@ -58,6 +58,8 @@ class ContextOptions:
             a 1.5B and a 0.5B model together, and prompts 15 % less time on a CPU. None for 512 with a GPU, else 256.
         full_window_cache: keep all tokens in the cache of sliding-window layers too. Without it such a model cannot
             go back further than its window, and `truncate` evaluates the text again.
+        sequences: texts it holds side by side, each of that length.
+        rows: most rows of logits that one pass puts out.
     """
 
     length: int | None = None
@@ -68,6 +70,8 @@ class ContextOptions:
     batch: int = 512
     micro_batch: int | None = None
     full_window_cache: bool = True
+    sequences: int = 1
+    rows: int = MOST_ROWS
 
     def __post_init__(self) -> None:
         if self.length is not None and self.length < 1:
@@ -88,12 +92,13 @@ class ContextOptions:
             raise UsageError("A batch must hold 1 token or more")
 
     def parameters(self, model: Model, length: int) -> Any:
-        """As `llama_context_params`, for `length` tokens of `model`."""
+        """As `llama_context_params`, for texts of `length` tokens of `model`."""
         parameters = low.llama_context_default_params()
-        parameters.n_ctx = length
-        parameters.n_batch = max(self.batch, MOST_ROWS)
+        parameters.n_ctx = length * self.sequences
+        parameters.n_seq_max = self.sequences
+        parameters.n_batch = max(self.batch, self.rows)
         parameters.n_ubatch = self.micro_batch or (512 if model.uses_gpu else 256)
-        parameters.n_outputs_max = MOST_ROWS
+        parameters.n_outputs_max = self.rows
         # A recurrent state cannot be cut: llama.cpp keeps the last ones, as many as one round may take back.
         parameters.n_rs_seq = MOST_ROWS if model.is_recurrent or model.is_hybrid else 0
         parameters.n_threads = self.threads or default_threads()
