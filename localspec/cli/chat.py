@@ -6,14 +6,11 @@ import argparse
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
 
 from localspec import locations
+from localspec.cli.setting_options import add_settings
 from localspec.errors import UsageError
-from localspec.settings import KEYS, Sources, from_environment, from_file, from_flags
-
-if TYPE_CHECKING:
-    from localspec.settings import Key
+from localspec.settings import Sources, from_environment, from_file, from_flags
 
 _DESCRIPTION = """\
 Talk to a model. With a prompt (-p, or text piped to stdin) it answers once and
@@ -50,9 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     own.add_argument("-p", "--prompt", metavar="TEXT", help="answer this and leave")
     own.add_argument("--plain", action="store_true", help="the line conversation, also when stdin is not a terminal")
     own.add_argument("--json", action="store_true", help="print the answer as one JSON object, figures included")
-    groups = {key.group: parser.add_argument_group(key.group) for key in KEYS}
-    for key in KEYS:
-        _add_setting(groups[key.group], key)
+    add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,17 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
         return converse(choice.settings, choice.loading, terminal)
     as_json: bool = arguments.json
     return answer_once(prompt, choice.settings, choice.loading, terminal, as_json=as_json)
-
-
-def _add_setting(group: argparse._ArgumentGroup, key: Key) -> None:
-    """One option. Its text is judged later, together with variables and the file, so that all speak the same words."""
-    told = key.help.replace("%", "%%")
-    if not key.kind.metavar:
-        group.add_argument(key.flag, dest=key.name, action=argparse.BooleanOptionalAction, help=told)
-    elif key.kind.repeatable:
-        group.add_argument(key.flag, dest=key.name, action="append", metavar=key.kind.metavar, help=told)
-    else:
-        group.add_argument(key.flag, dest=key.name, metavar=key.kind.metavar, help=told)
 
 
 def _prompt(arguments: argparse.Namespace) -> str | None:
