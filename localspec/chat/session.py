@@ -16,7 +16,7 @@ from localspec.chat.stream import AnswerStream
 from localspec.chat.template import ChatTemplate
 from localspec.chat.thinking import CLOSING, OPENING, ThinkingMarker, leaves_thinking_open
 from localspec.chat.tokenizer import Tokenizer
-from localspec.decoding.acceptance import rule_for
+from localspec.decoding.acceptance import AcceptanceRule, rule_for
 from localspec.decoding.draft_length import FixedLength
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.none import NoDrafter
@@ -62,7 +62,7 @@ class ChatSession:
         self._dropped = 0
 
     def answer(
-        self, request: AnswerRequest, cancelled: Callable[[], bool] = never
+        self, request: AnswerRequest, cancelled: Callable[[], bool] = never, rule: AcceptanceRule | None = None
     ) -> Generator[AnswerEvent, None, None]:
         """Answer the last message, or continue it when it is the assistant's.
 
@@ -72,6 +72,7 @@ class ChatSession:
         Args:
             request: conversation and settings.
             cancelled: polled between passes.
+            rule: judges the guesses in place of the request's own rule.
 
         Yields:
             PromptProgress while the prompt is read, an AnswerRound for each round, one AnswerEnd.
@@ -83,6 +84,7 @@ class ChatSession:
         """
         began = time.perf_counter()
         turn = _turn(request, self._tokenizer.end_tokens, cancelled)
+        turn = replace(turn, rule=rule or turn.rule)
         drafter = self._drafter(request)
         fitted = fit(request, self._target.capacity, self._encode, self._dropped)
         answer = self._begin(fitted, request)

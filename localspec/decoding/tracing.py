@@ -54,14 +54,14 @@ class JudgedRound:
 
     Attributes:
         guesses: the guesses that were looked at, in order: all of them, or those up to the first refused.
-        drafted: how many there were.
+        drafted: all ids that were guessed.
         source: what the target's own token was drawn from: the residual after a rejection, else p after the draft.
         token: that token, a correction or the bonus.
         u: the random number it was drawn with.
     """
 
     guesses: tuple[JudgedGuess, ...]
-    drafted: int
+    drafted: tuple[int, ...]
     source: Distribution
     token: int
     u: float
@@ -107,5 +107,5 @@ class WatchedRejection(Rejection):
         )
         refused = guesses[-1] if guesses and not guesses[-1].kept else None
         source = residual(refused.p, refused.q, refused.token) if refused else seen[-1]
-        self.last = JudgedRound(guesses, len(draft.tokens), source, verdict.token, own)
+        self.last = JudgedRound(guesses, draft.tokens, source, verdict.token, own)
         return verdict

@@ -11,6 +11,8 @@ from typing import Self
 from localspec import errors
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, PromptProgress
 from localspec.engine.messages import (
+    LAST_REPLIES,
+    BatchTimes,
     Cancel,
     Command,
     CommandBody,
@@ -18,11 +20,14 @@ from localspec.engine.messages import (
     Loaded,
     LoadPair,
     LoadProgress,
+    MeasureBatch,
     MeasurePasses,
     PassTimes,
     ReplyBody,
+    TraceAnswer,
 )
 from localspec.engine.process import EngineProcess
+from localspec.engine.traces import AnswerTrace
 from localspec.errors import EngineDiedError, LocalspecError
 
 
@@ -110,6 +115,31 @@ class EngineClient:
                 if isinstance(body, PassTimes):
                     yield body
 
+    def measure_batch(self, request: MeasureBatch) -> Generator[BatchTimes, None, None]:
+        """Time passes over several texts at once; the one item is the last. Abandoning the iterator cancels.
+
+        Raises:
+            UsageError: a number that is not possible.
+            OutOfMemoryError: so many texts do not fit beside what is loaded.
+            EngineDiedError: the child process died.
+            LocalspecError: no pair is loaded, or a model failed.
+        """
+        with closing(self._replies(request)) as replies:
+            for body in replies:
+                if isinstance(body, BatchTimes):
+                    yield body
+
+    def trace(self, request: TraceAnswer) -> Generator[AnswerTrace, None, None]:
+        """Answer, and tell how each guess was judged; the one item is the last. Abandoning the iterator cancels.
+
+        Raises:
+            LocalspecError: as of `answer`.
+        """
+        with closing(self._replies(request)) as replies:
+            for body in replies:
+                if isinstance(body, AnswerTrace):
+                    yield body
+
     def cancel(self) -> None:
         """Stop what is being loaded, answered or measured, within one pass; nothing when the engine is idle."""
         process = self._process
@@ -143,7 +173,7 @@ class EngineClient:
             try:
                 while not over:
                     reply = inbox.get()
-                    over = reply is None or isinstance(reply, Loaded | AnswerEnd | PassTimes | Failure)
+                    over = reply is None or isinstance(reply, LAST_REPLIES)
                     if reply is None:
                         raise process.death
                     if isinstance(reply, Failure):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from localspec.chat.events import AnswerEvent, AnswerRequest
+from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest
+from localspec.engine.traces import AnswerTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,37 @@ class MeasurePasses:
     repeats: int = 5
 
 
-CommandBody = LoadPair | AnswerRequest | MeasurePasses
+@dataclass(frozen=True, slots=True)
+class MeasureBatch:
+    """Time passes in which several texts go on at once, as on a server with many users, in a cache of their own.
+
+    Attributes:
+        sequences: how many texts, each number in turn.
+        widths: tokens a text and pass, each number in turn; the draft is timed at one token only, as it drafts.
+        context: tokens each text has before the pass.
+        repeats: passes of each kind that count; the median is told.
+    """
+
+    sequences: tuple[int, ...] = (1, 2, 4, 8, 16)
+    widths: tuple[int, ...] = (1, 4)
+    context: int = 64
+    repeats: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TraceAnswer:
+    """Answer, judging the guesses by the rejection rule, and tell of each guess how it was judged.
+
+    Attributes:
+        request: what to answer; its acceptance rule is not asked. A seed makes the trace repeatable.
+        likeliest: how many of a distribution's tokens to tell, the likeliest first.
+    """
+
+    request: AnswerRequest
+    likeliest: int = 4
+
+
+CommandBody = LoadPair | AnswerRequest | MeasurePasses | MeasureBatch | TraceAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +180,23 @@ class PassTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchTime:
+    """Median seconds of a pass that adds `width` tokens to each of `sequences` texts."""
+
+    sequences: int
+    width: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTimes:
+    """What passes over several texts cost; those measured before a cancel. `draft` is empty when none is loaded."""
+
+    target: tuple[BatchTime, ...]
+    draft: tuple[BatchTime, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A command failed; the engine lives on.
 
@@ -167,12 +215,15 @@ class Failure:
     exit_code: int
 
 
-ReplyBody = LoadProgress | Loaded | AnswerEvent | PassTimes | Failure
+ReplyBody = LoadProgress | Loaded | AnswerEvent | PassTimes | BatchTimes | AnswerTrace | Failure
+
+LAST_REPLIES = (Loaded, AnswerEnd, PassTimes, BatchTimes, AnswerTrace, Failure)
+"""What ends the replies to a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What comes of command `number`. A `Loaded`, an `AnswerEnd`, a `PassTimes` or a `Failure` is the last one."""
+    """What comes of command `number`; one of LAST_REPLIES is the last."""
 
     number: int
     body: ReplyBody

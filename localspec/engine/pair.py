@@ -13,15 +13,21 @@ from localspec.decoding.costs import pass_seconds
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.rounds import never
+from localspec.engine.batch_times import batch_times
 from localspec.engine.messages import (
+    BatchTimes,
     Loaded,
     LoadedModel,
     LoadPair,
     LoadProgress,
+    MeasureBatch,
     MeasurePasses,
     ModelSettings,
     PassTimes,
+    TraceAnswer,
 )
+from localspec.engine.trace import trace
+from localspec.engine.traces import AnswerTrace
 from localspec.errors import PairMismatchError, UsageError
 from localspec.llama.context import Context, EvaluationCancelledError
 from localspec.llama.context_options import ContextOptions, FlashAttention
@@ -62,7 +68,7 @@ class LoadedPair:
             if draft is not None:
                 self._contexts.append(owned.enter_context(Context(draft, options)))
                 _require_roll_back(self._contexts)
-            tokenizer = Tokenizer(target)
+            self._tokenizer = tokenizer = Tokenizer(target)
             template = ChatTemplate(
                 target.chat_template, tokenizer.special_texts, tokenizer.bos_text, tokenizer.eos_text
             )
@@ -105,6 +111,26 @@ class LoadedPair:
                     measured.append((width, seconds))
         target, draft = times
         return PassTimes(tuple(target), tuple(draft))
+
+    def measured_together(self, request: MeasureBatch, cancelled: Callable[[], bool]) -> BatchTimes:
+        """Time passes over several texts at once, on contexts made for it.
+
+        Raises:
+            LocalspecError: see `EngineClient.measure_batch`.
+        """
+        target, *draft = self._contexts
+        return BatchTimes(
+            batch_times(target, request, request.widths, cancelled),
+            batch_times(draft[0], request, (1,), cancelled) if draft else (),
+        )
+
+    def traced(self, request: TraceAnswer, cancelled: Callable[[], bool]) -> AnswerTrace:
+        """Answer, noting how each guess was judged.
+
+        Raises:
+            LocalspecError: see `EngineClient.answer`.
+        """
+        return trace(self.session, self._tokenizer, request, cancelled)
 
     def close(self) -> None:
         """Free both models."""

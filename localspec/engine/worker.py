@@ -21,11 +21,13 @@ from localspec.engine.messages import (
     Command,
     Failure,
     LoadPair,
+    MeasureBatch,
     MeasurePasses,
     Message,
     Reply,
     ReplyBody,
     Shutdown,
+    TraceAnswer,
 )
 from localspec.engine.pair import LoadedPair
 from localspec.engine.process import START_MARK
@@ -163,17 +165,24 @@ class Engine:
             reply(self._pair.loaded)
         elif isinstance(body, MeasurePasses):
             reply(self._ready_pair().measured(body, cancelled))
+        elif isinstance(body, MeasureBatch):
+            reply(self._ready_pair().measured_together(body, cancelled))
+        elif isinstance(body, TraceAnswer):
+            reply(self._pair_for(body.request, cancelled).traced(body, cancelled))
         else:
             self._answer(body, reply, cancelled)
 
     def _answer(
         self, request: AnswerRequest, reply: Callable[[ReplyBody], None], cancelled: Callable[[], bool]
     ) -> None:
+        for event in self._pair_for(request, cancelled).session.answer(request, cancelled):
+            reply(event)
+
+    def _pair_for(self, request: AnswerRequest, cancelled: Callable[[], bool]) -> LoadedPair:
         pair = self._ready_pair()
         _require_known_tokens(request, pair.loaded.target.vocabulary_size)
         pair.cancel_passes_when(cancelled)
-        for event in pair.session.answer(request, cancelled):
-            reply(event)
+        return pair
 
     def _ready_pair(self) -> LoadedPair:
         if self._pair is None:

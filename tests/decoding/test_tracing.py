@@ -48,7 +48,7 @@ def test_every_choice_follows_from_what_was_noted(draft: Table) -> None:
     pair, seen = watched_rounds(draft, SAMPLED)
     for finished, judged in zip(pair.rounds, seen, strict=True):
         assert tuple(guess.token for guess in judged.guesses) == finished.drafted[: len(judged.guesses)]
-        assert judged.drafted == len(finished.drafted)
+        assert judged.drafted == finished.drafted
         assert [guess.kept for guess in judged.guesses].count(True) == finished.accepted
         for guess in judged.guesses:
             assert guess.kept == (guess.u * guess.q_of_token < guess.p_of_token)
@@ -95,7 +95,7 @@ def test_the_chance_of_a_sure_guess_is_the_targets_own_probability() -> None:
 
 def test_a_round_without_a_draft_notes_only_the_targets_own_token() -> None:
     _, seen = watched_rounds(CLOSE, SAMPLED, length=0, tokens=5)
-    assert all(judged.guesses == () and judged.drafted == 0 for judged in seen)
+    assert all(judged.guesses == judged.drafted == () for judged in seen)
     assert all(judged.token == judged.source.draw(judged.u) for judged in seen)
 
 
