@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from localspec.chat.events import SpeculationSettings
     from localspec.decoding.sampling import SamplingSettings
     from localspec.engine.messages import LoadPair
+    from localspec.pairs.memory_fit import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,12 @@ class Settings:
             kv_type=self.kv_type,
             flash_attention=self.flash_attention,
         )
+
+    def wanted(self, context: int) -> Wanted:
+        """What the caches are to hold; `context` tokens when the person said nothing."""
+        from localspec.pairs.memory_fit import Wanted  # noqa: PLC0415 - psutil: --help has no time for it
+
+        return Wanted(self.context or context, self.kv_type, self.flash_attention != "off")
 
 
 @dataclass(frozen=True, slots=True)

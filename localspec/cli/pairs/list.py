@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _as_words(states: list[PairState], memory: Memory) -> list[str]:
+    from localspec.pairs.words import pulled_word  # noqa: PLC0415 - as above
+
     names = [len(state.pair.name) for state in states if len(state.pair.name) <= _LONGEST_NAME]
     width = max(names, default=4)
     lines = [_row(f"{'NAME':<{width}}", ("SIZE", "PULLED", "FITS"), "LICENCE")]
@@ -69,7 +71,7 @@ def _as_words(states: list[PairState], memory: Memory) -> list[str]:
             # It is there to be copied: cutting it would be worse than a line of its own.
             lines.append(name)
             name = ""
-        cells = size, _pulled(state), "yes" if state.fits else "no"
+        cells = size, pulled_word(state), "yes" if state.fits else "no"
         lines.append(_row(f"{name:<{width}}", cells, pair.licence or _EMPTY))
         if not state.fits:
             lines += sentence(state.fit_words, "  ")
@@ -81,9 +83,3 @@ def _row(name: str, cells: tuple[str, str, str], licence: str) -> str:
     size, pulled, fits = cells
     row = f"{name}  {size:>7}  {pulled:<6}  {fits:<4}  {licence}"
     return row if len(row) <= WIDTH else f"{row[: WIDTH - 1]}…"
-
-
-def _pulled(state: PairState) -> str:
-    if state.pulled:
-        return "yes"
-    return "partly" if state.kept or state.target or state.draft else "no"

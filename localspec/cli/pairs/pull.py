@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from localspec.cli.pairs.layout import print_json, print_words
+from localspec.cli.pairs.layout import print_json, print_words, sentence
 from localspec.cli.pairs.wanted import add_cache_options, asked_context, wanted
 from localspec.errors import UsageError
 
@@ -72,9 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     _refuse_contradictions(arguments)
     asked_context(arguments)
     from localspec.cli.asking import ask_yes, person_is_there  # noqa: PLC0415 - wrong calls are answered without it
-    from localspec.cli.pairs.pulling import check, fetch, plan_words, pulled_words  # noqa: PLC0415 - as above
+    from localspec.cli.pairs.pulling import check, fetch, plan_words  # noqa: PLC0415 - as above
     from localspec.pairs.as_json import plan_values, pulled_values  # noqa: PLC0415 - as above
     from localspec.pairs.catalog import load_catalog  # noqa: PLC0415 - as above
+    from localspec.pairs.words import pulled_words  # noqa: PLC0415 - as above
     from localspec.terminal import Terminal  # noqa: PLC0415 - as above
 
     asks = person_is_there() and not (arguments.yes or arguments.json)
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"plan": plan_values(plan), "pulled": pulled_values(pulled)})
     else:
-        print_words(pulled_words(pulled))
+        print_words([*sentence(pulled_words(pulled)), f"Talk to it: localspec chat --pair {pulled.pair.name}"])
     return 0
 
 

@@ -1,17 +1,15 @@
-"""A pull on a terminal: what it will do, one line of progress over both files, what it has done."""
+"""A pull on a terminal: what it will do, and one line of progress over both files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from localspec.cli.pairs.layout import facts, sentence
-from localspec.cli.pairs.licence import licence_words
 from localspec.errors import DownloadStoppedError
-from localspec.pairs.compatibility import too_large
 from localspec.pairs.machine_memory import machine_memory
 from localspec.pairs.progress import Meter
-from localspec.pairs.pull import Planned, Pulled, PullPlan, ToFetch, carry_out, prepare
-from localspec.pairs.sizes import gigabytes
+from localspec.pairs.pull import Pulled, PullPlan, carry_out, prepare
+from localspec.pairs.words import plan_rows, plan_title
 
 if TYPE_CHECKING:
     from localspec.pairs.memory_fit import Wanted
@@ -48,44 +46,8 @@ def fetch(plan: PullPlan, terminal: Terminal) -> Pulled:
 
 
 def plan_words(plan: PullPlan) -> list[str]:
-    """What a pull will do, for a person who may say no: what, on which terms, how much, and whether it fits."""
-    pair = plan.pair
-    problem = too_large(plan.headers.target, plan.headers.draft)
-    rows = [
-        ("licence", licence_words(pair)),
-        ("target", _planned_words(plan.target)),
-        ("draft", _planned_words(plan.draft)),
-        ("memory", f"{plan.fit.words}{_context_advice(plan)}"),
-        ("problem", problem.words if problem else ""),
-        ("disk", f"{gigabytes(plan.missing)} to download, {gigabytes(plan.free)} free" if plan.missing else ""),
-        ("notes", pair.notes),
-    ]
-    return [*sentence(f"{pair.name}: {pair.title}, {pair.purpose[:1].lower()}{pair.purpose[1:]}"), *facts(rows)]
-
-
-def pulled_words(pulled: Pulled) -> list[str]:
-    """What a pull has done."""
-    name = pulled.pair.name
-    told = f"{name} is here, whole and checked: "
-    if pulled.fetched:
-        told += f"{gigabytes(pulled.fetched)} in {pulled.seconds:.0f} s, "
-        told += f"{pulled.fetched / max(pulled.seconds, 1e-3) / 1e6:.1f} MB/s"
-        told += f", {gigabytes(pulled.resumed)} from before." if pulled.resumed else "."
-    else:
-        told += "nothing was left to download."
-    return [*sentence(told), f"Talk to it: localspec chat --pair {name}"]
-
-
-def _planned_words(planned: Planned) -> str:
-    size = gigabytes(planned.file.bytes or 0)
-    if not isinstance(planned, ToFetch):
-        return f"{planned.file.file}, {size}, is here already\n{planned.path}"
-    kept = f", {gigabytes(planned.kept)} of it are here" if planned.kept else ""
-    return f"{planned.file.file}, {size}\nfrom {planned.file.repo}{kept}"
-
-
-def _context_advice(plan: PullPlan) -> str:
-    return "" if plan.fit.fits else f": talk to it with --context {plan.fit.largest_context}"
+    """What a pull will do, for a person who may say no."""
+    return [*sentence(plan_title(plan)), *facts(plan_rows(plan))]
 
 
 def _meter(terminal: Terminal) -> Meter:

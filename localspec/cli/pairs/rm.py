@@ -6,10 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from localspec.cli.pairs.layout import facts, print_json, print_words
-from localspec.pairs.sizes import gigabytes
 
 if TYPE_CHECKING:
-    from localspec.pairs.remove import Removal, Removed
+    from localspec.pairs.remove import Removed
 
 _DESCRIPTION = """\
 Delete the files of a pair, and what a pull that did not end left of them. A
@@ -53,17 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _as_words(removed: Removed) -> list[str]:
-    name = removed.pair.name
-    forgotten = [f"{name} is forgotten: you had put it together."] if removed.forgotten else []
-    if not removed.freed and not any(removal.path for removal in removed.files):
-        return [f"Nothing of {name} was on this machine.", *forgotten]
-    rows = zip(("target", "draft"), map(_file_words, removed.files), strict=True)
-    return [f"{name}: {gigabytes(removed.freed)} freed", *facts(rows), *forgotten]
+    from localspec.pairs.words import forgotten_words, removed_rows, removed_title  # noqa: PLC0415 - as above
 
-
-def _file_words(removal: Removal) -> str:
-    freed = f"{gigabytes(removal.freed)} deleted" if removal.freed else ""
-    stays = f"stays: {removal.kept_because}" if removal.kept_because else ""
-    where = str(removal.path) if removal.path and stays else ""
-    told = ", ".join(part for part in (freed, stays) if part) or "was not here"
-    return "\n".join(part for part in (f"{removal.file.file}: {told}", where) if part)
+    rows, forgotten = removed_rows(removed), forgotten_words(removed)
+    return [removed_title(removed), *(facts(rows) if rows else []), *([forgotten] if forgotten else [])]

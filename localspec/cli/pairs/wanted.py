@@ -40,11 +40,8 @@ def wanted(arguments: argparse.Namespace, context: int) -> Wanted:
     Raises:
         UsageError: an impossible setting.
     """
-    from localspec.pairs.memory_fit import Wanted  # noqa: PLC0415 - psutil: wrong calls are answered without it
-
     sources = _from_options(arguments), from_environment(os.environ), from_file(locations.settings_file())
-    settings = merge(*sources, pair_defaults={"context": context})
-    return Wanted(settings.context or context, settings.kv_type, settings.flash_attention != "off")
+    return merge(*sources).wanted(context)
 
 
 def _from_options(arguments: argparse.Namespace) -> dict[str, object]:
