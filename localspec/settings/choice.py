@@ -12,7 +12,7 @@ from localspec.pairs.machine_memory import machine_memory
 from localspec.pairs.progress import Meter, never
 from localspec.settings.kept import Kept, keep_settings, kept_settings
 from localspec.settings.keys import Settings
-from localspec.settings.overrides import differences
+from localspec.settings.overrides import differences, plain
 from localspec.settings.sources import Sources, merge
 
 if TYPE_CHECKING:
@@ -90,9 +90,16 @@ class Choice:
         Raises:
             LocalspecError: they cannot be kept.
         """
-        values = differences(settings, self.without_kept)
-        keep_settings(self.kept_as, values)
-        layers = replace(self.layers, kept={name: getattr(settings, name) for name in values})
+        # What a flag or a variable hides just now is there again without it, unless it was changed, too.
+        flags, environment, _ = self.layers.sources
+        hidden = {
+            name: value
+            for name, value in self.layers.kept.items()
+            if (name in flags or name in environment) and getattr(settings, name) == getattr(self.settings, name)
+        }
+        kept = {name: getattr(settings, name) for name in differences(settings, self.without_kept)} | hidden
+        keep_settings(self.kept_as, {name: plain(value) for name, value in kept.items()})
+        layers = replace(self.layers, kept=kept)
         return replace(self.with_settings(settings), layers=layers)
 
     @property

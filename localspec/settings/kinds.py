@@ -18,6 +18,7 @@ class Kind:
         of_toml: value of a TOML value (or of what `of_text` made); raises ValueError likewise.
         metavar: what stands for the value in the help; "" for a switch.
         repeatable: whether a flag may be given several times; its texts then come as one list.
+        options: the words it may be, where they can be counted.
     """
 
     words: str
@@ -25,6 +26,7 @@ class Kind:
     of_toml: Callable[[object], object]
     metavar: str
     repeatable: bool = False
+    options: tuple[str, ...] = ()
 
     def read(self, given: object) -> object:
         """The value of what a flag, a variable or a file gave.
@@ -70,7 +72,7 @@ def one_of(*values: str) -> Kind:
             raise ValueError
         return given
 
-    return Kind("one of " + ", ".join(values), of_text, _refuse, "{" + ",".join(values) + "}")
+    return Kind("one of " + ", ".join(values), of_text, _refuse, "{" + ",".join(values) + "}", options=values)
 
 
 def name() -> Kind:
