@@ -15,6 +15,7 @@ from localspec.tui import slash
 from localspec.tui.prompt_history import PromptHistory, Walk
 from localspec.tui.widgets.chips import Chips
 from localspec.tui.widgets.prompt_area import PromptArea, is_large
+from localspec.tui.widgets.suggestions import Suggestions
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -82,12 +83,15 @@ class Composer(Vertical):
         self._history = history
         self._walk: Walk | None = None
         self._attachments: list[Attachment] = []
-        self._chips = Chips(markup=False)
+        self._suggestions = Suggestions()
+        self._chips = Chips()
         self._area = PromptArea(placeholder)
+        self._recalled: str | None = None
         self._last_backspace = 0.0
 
     def compose(self) -> ComposeResult:
-        """Chips above, then the text."""
+        """The list of commands and the chips above, then the text."""
+        yield self._suggestions
         yield self._chips
         with Horizontal():
             yield Static(">", classes="prompt-mark", markup=False)
@@ -97,6 +101,11 @@ class Composer(Vertical):
     def text(self) -> str:
         """What is written, control characters and all."""
         return self._area.text
+
+    @property
+    def selected_text(self) -> str:
+        """What of it is selected; "" for nothing."""
+        return self._area.selected_text
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
@@ -116,7 +125,7 @@ class Composer(Vertical):
     def attach(self, attachment: Attachment) -> None:
         """Let something go along."""
         self._attachments.append(attachment)
-        self._chips.show(self._attachments)
+        self._show_attachments()
 
     def paste(self, text: str) -> None:
         """Take a text that was pasted while the composer was not in focus."""
@@ -126,7 +135,7 @@ class Composer(Vertical):
         """Forget text and attachments."""
         self.set_text("")
         self._attachments.clear()
-        self._chips.show(())
+        self._show_attachments()
 
     def focus(self, scroll_visible: bool = True) -> Composer:
         """Let the person write."""
@@ -136,6 +145,10 @@ class Composer(Vertical):
     def send(self) -> None:
         """Send what is written, or do what it asks for."""
         text = self._area.text
+        if self._area.offers and not isinstance(slash.parse(text), slash.Command) and self._choice_is_meant(text):
+            text = self._complete()
+            if text.endswith(" "):  # what it takes is still to be written
+                return
         match slash.parse(text):
             case slash.Command(action, argument):
                 self._remember(text)
@@ -159,17 +172,17 @@ class Composer(Vertical):
         self.send()
 
     @on(PromptArea.Left)
-    def _walk_through_history(self, event: PromptArea.Left) -> None:
+    def _leave_text(self, event: PromptArea.Left) -> None:
         event.stop()
-        walk = self._walk or Walk(self._history)
-        shown = walk.older(self.text) if event.by < 0 else walk.newer(self.text)
-        if shown is None:
-            return
-        self._area.load_text(shown)
-        first = (0, len(self._area.document.get_line(0)))
-        # Going up, the next Up leads on; going down, the next Down does.
-        self._area.move_cursor(first if event.by < 0 else self._area.document.end)
-        self._walk = walk
+        if self._area.offers:
+            self._suggestions.move(event.by)
+        else:
+            self._recall(event.by)
+
+    @on(PromptArea.Completed)
+    def _tab(self, event: PromptArea.Completed) -> None:
+        event.stop()
+        self._complete()
 
     @on(PromptArea.PastedLarge)
     def _attach_paste(self, event: PromptArea.PastedLarge) -> None:
@@ -183,11 +196,51 @@ class Composer(Vertical):
         self._last_backspace = event.time
         if self._attachments and not repeated:
             self._attachments.pop()
-            self._chips.show(self._attachments)
+            self._show_attachments()
+
+    @on(Chips.TakenAway)
+    def _take_away(self, event: Chips.TakenAway) -> None:
+        event.stop()
+        del self._attachments[event.index]
+        self._show_attachments()
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
         event.stop()
+        document = self._area.document
+        commanding = document.line_count == 1 and document.get_line(0).startswith("/")
+        # A command that was recalled must not catch the keys that walk on.
+        fresh = commanding and self._area.text != self._recalled
+        self._suggestions.show(slash.matching(self._area.text) if fresh else ())
+        self._area.offers = self._suggestions.chosen is not None
+
+    def _choice_is_meant(self, text: str) -> bool:
+        """Whether Enter takes what the list has chosen: not when only the slash was written."""
+        return len(text) > 1 or self._suggestions.moved
+
+    def _complete(self) -> str:
+        """Write the chosen command out, with room for what it takes."""
+        action = self._suggestions.chosen
+        if action is not None:
+            self._area.load_text(f"/{action.slash} " if action.takes else f"/{action.slash}")
+            self._area.move_cursor(self._area.document.end)
+        return self._area.text
+
+    def _recall(self, by: int) -> None:
+        """Walk through the earlier prompts."""
+        walk = self._walk or Walk(self._history)
+        recalled = walk.older(self.text) if by < 0 else walk.newer(self.text)
+        if recalled is None:
+            return
+        self._area.load_text(recalled)
+        first = (0, len(self._area.document.get_line(0)))
+        # Going up, the next Up leads on; going down, the next Down does.
+        self._area.move_cursor(first if by < 0 else self._area.document.end)
+        self._walk, self._recalled = walk, recalled
+
+    def _show_attachments(self) -> None:
+        self._chips.show(self._attachments)
+        self.border_subtitle = "Backspace takes the last one away" if self._attachments else ""
 
     def _attach_text(self, text: str) -> None:
         pasted = sum(attachment.name.startswith("pasted text") for attachment in self._attachments)

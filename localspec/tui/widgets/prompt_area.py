@@ -9,6 +9,7 @@ from rich.text import Text
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
@@ -99,9 +100,9 @@ class PromptArea(TextArea, inherit_bindings=False):
 
         time: float
 
-    def __init__(self, placeholder: str) -> None:
-        """Begin empty."""
-        super().__init__(placeholder=placeholder, highlight_cursor_line=False)
+    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it
+        """Begin empty; `placeholder` is what an empty text says."""
+        super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False, id=id)
         self.document = PromptDocument("")
         self.wrapped_document = WrappedDocument(self.document)
         self.navigator = DocumentNavigator(self.wrapped_document)

@@ -1,0 +1,122 @@
+"""The command palette: every action with its key, the newest conversations, and the colours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+from textual.binding import Binding
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.types import IgnoreReturnCallbackType
+
+from localspec.conversations.listing import Listed
+from localspec.errors import HistoryError
+from localspec.terminal import visible
+from localspec.tui.actions import ACTIONS, Action
+from localspec.tui.services import Services
+
+_RECENT = 30
+_NOT_HERE = frozenset({"send", "palette", "theme"})
+"""Actions that make no sense in the palette, or that it offers in another way."""
+
+
+@runtime_checkable
+class Chat(Protocol):
+    """What of the chat's screen is used here; over another screen the palette offers the colours alone."""
+
+    services: Services
+
+    async def carry_out(self, action: Action, argument: str = "") -> None:
+        """Do what an action is for."""
+
+    async def open_conversation(self, conversation_id: str) -> None:
+        """Show a conversation that was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A line of the palette.
+
+    Attributes:
+        name: what is shown and searched; may be other people's text.
+        run: what choosing it does.
+        help: a sentence about it.
+        key: stands behind the name; "" for none.
+    """
+
+    name: str
+    run: IgnoreReturnCallbackType
+    help: str
+    key: str = ""
+
+
+class OfferProvider(Provider):
+    """Finds what can be done now."""
+
+    async def startup(self) -> None:
+        """Read the newest conversations, in a thread; a file that cannot be read offers none."""
+        self._recent: Sequence[Listed] = ()
+        if isinstance(self.screen, Chat):
+            try:
+                self._recent = await asyncio.to_thread(self.screen.services.store.list, _RECENT)
+            except HistoryError as error:
+                self.app.notify(str(error), severity="error", markup=False)
+
+    async def discover(self) -> Hits:
+        """Everything, while nothing is typed."""
+        for offer in self._offers():
+            yield DiscoveryHit(_shown(offer), offer.run, text=offer.name, help=_help(offer))
+
+    async def search(self, query: str) -> Hits:
+        """What matches."""
+        matcher = self.matcher(query)
+        for offer in self._offers():
+            score, places = matcher.fuzzy_search.match(query, offer.name)
+            if score > 0:
+                shown = _shown(offer)
+                for place in places:
+                    shown = shown.stylize(matcher.match_style, place, place + 1)
+                yield Hit(score, shown, offer.run, text=offer.name, help=_help(offer))
+
+    def _offers(self) -> Iterator[Offer]:
+        """Actions, then conversations, then colours."""
+        chat = self.screen
+        if isinstance(chat, Chat):
+            for action in ACTIONS:
+                if action.name not in _NOT_HERE:
+                    yield Offer(_name(action), partial(chat.carry_out, action), action.help, self._key(action))
+            for listed in self._recent:
+                name = f"open: {_line(listed.title or 'without a title')}"
+                yield Offer(name, partial(chat.open_conversation, listed.id), _line(listed.snippet))
+        for theme in sorted(self.app.available_themes):
+            yield Offer(f"colours: {theme}", partial(setattr, self.app, "theme", theme), "Change the colours.")
+
+    def _key(self, action: Action) -> str:
+        return self.app.get_key_display(Binding(action.keys[0], action.name)) if action.keys else ""
+
+
+def providers() -> set[type[Provider]]:
+    """What the app's palette asks."""
+    return {OfferProvider}
+
+
+def _name(action: Action) -> str:
+    """Its title, and its word where that is another one."""
+    return action.title if action.slash in action.title else f"{action.title} /{action.slash}"
+
+
+def _shown(offer: Offer) -> Content:
+    return Content.assemble(offer.name, (f"  {offer.key}", "$foreground 65%") if offer.key else "")
+
+
+def _help(offer: Offer) -> str:
+    """As markup, which is what the palette reads."""
+    return Content(offer.help).markup
+
+
+def _line(text: str) -> str:
+    return visible(text).replace("\n", " ").replace("\t", " ")
