@@ -66,10 +66,8 @@ _WORDS = "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize='tr
 
 _BUSY_SECONDS = 5.0
 
-_DAMAGED = (
-    "Nothing was changed in it. Move it to another place, together with the files beside it that end in -wal and -shm, "
-    "and a new one is begun; `sqlite3 FILE .recover` may bring back what it holds."
-)
+_ANEW = "Move it to another place, with the files beside it that end in -wal and -shm, and a new one is begun."
+_DAMAGED = f"Nothing was changed in it. {_ANEW} `sqlite3 FILE .recover` may bring back what it holds."
 
 
 _WORDS_FOR = {
@@ -165,10 +163,14 @@ class HistoryConnection:
 
 def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     """A connection to an up-to-date file, and whether it has an index of words."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        # SQLite gives the files beside it the same permissions.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            # SQLite gives the files beside it the same permissions.
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        title = _WORDS_FOR[sqlite3.SQLITE_CANTOPEN][0]
+        raise HistoryError(title, f"{path}: {error.strerror or error}.", _unwritable_hint(path)) from error
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         # Before anything is written: a file that is not ours must stay as it is.
@@ -199,13 +201,13 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         raise HistoryError(
             "The file of conversations is another program's",
             f"{path} is an SQLite file that localspec did not make.",
-            "Move it to another place, and a new one is begun.",
+            _ANEW,
         )
     if version > len(MIGRATIONS):
         raise HistoryError(
             "The conversations were kept by a newer localspec",
             f"{path} has version {version} of the format, and this program knows {len(MIGRATIONS)}.",
-            "Update localspec. To go on without them, move the file to another place.",
+            f"Update localspec. {_ANEW}",
         )
     return version
 
@@ -240,21 +242,17 @@ def _has_words(connection: sqlite3.Connection) -> bool:
 
 @contextmanager
 def _in_words(path: Path) -> Iterator[None]:
-    """Turn what SQLite, the disk and senseless contents raise into errors for people."""
+    """Turn what SQLite raises into errors for people."""
     try:
         yield
     except sqlite3.Error as error:
         raise _told(error, path) from error
-    except OSError as error:
-        raise HistoryError(
-            "The conversations cannot be kept", f"{path}: {error.strerror or error}.", _unwritable_hint(path)
-        ) from error
 
 
 def _told(error: sqlite3.Error, path: Path) -> HistoryError:
     # The low byte is the kind of the error, the rest the place where it arose.
     kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    title, hint = _WORDS_FOR.get(kind, ("The file of conversations cannot be used", ""))
+    title, hint = _WORDS_FOR.get(kind, ("The file of conversations cannot be used", _ANEW))
     return HistoryError(title, f"{path}: {error}.", hint or _unwritable_hint(path))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from localspec.chat.events import AnswerRound
@@ -36,7 +36,6 @@ class _Change:
             self.about, self.title = newer.about, None
         if newer.title is not None:
             self.title = newer.title
-        # Those that were there before stay before: a parent comes before what follows it.
         self.entries |= newer.entries
         for entry_id, rounds in newer.rounds.items():
             self.rounds.setdefault(entry_id, []).extend(rounds)
@@ -98,7 +97,7 @@ class Saver:
         self._add(about.id, _Change(about=(about, head, updated)))
 
     def entry(self, conversation_id: str, entry: Entry) -> None:
-        """Keep an entry as it is now; the latest counts. Its conversation and its parent are handed over before it."""
+        """Keep an entry as it is now; the latest counts. What it follows is handed over too, before it or after."""
         self._conversations[entry.id] = conversation_id
         self._add(conversation_id, _Change(entries={entry.id: entry}))
 
@@ -203,7 +202,7 @@ class Saver:
                 self._store.save_about(*change.about)
             if change.title is not None:
                 self._store.rename(conversation_id, change.title)
-            for entry in change.entries.values():
+            for entry in _parents_first(change.entries):
                 self._store.save_entry(conversation_id, entry)
             counts = {id_: self._count(id_) for id_ in change.rounds}
             for id_, rounds in change.rounds.items():
@@ -227,3 +226,16 @@ class Saver:
             self._state.notify_all()
         if changed and self._on_trouble is not None:
             self._on_trouble(trouble)
+
+
+def _parents_first(entries: dict[str, Entry]) -> Iterable[Entry]:
+    """The entries in the order they were handed over, but each after the one it follows."""
+    ordered: dict[str, Entry] = {}
+    for entry in entries.values():
+        chain: list[Entry] = []
+        above: Entry | None = entry
+        while above is not None and above.id not in ordered:
+            chain.append(above)
+            above = entries.get(above.parent) if above.parent else None
+        ordered |= {each.id: each for each in reversed(chain)}
+    return ordered.values()
