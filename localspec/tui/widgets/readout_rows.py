@@ -24,7 +24,7 @@ Every figure says what it means: come here with Tab and go through them, or poin
 _EXTRA, _LEGEND, _MORE, _LINE, _DETAIL, _BAR = 6, 5, 4, 3, 2, 1
 _LOW_PANEL = 20
 _FIRST_POSITIONS = 4
-_STRIP_RANKS = (0, _DETAIL, _MORE, _EXTRA, _EXTRA)
+_STRIP_RANKS = (0, _DETAIL, _MORE, _EXTRA)
 _LEGEND_COLUMN = 15
 
 

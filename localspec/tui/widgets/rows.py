@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
@@ -79,6 +79,10 @@ def drop_to(rows: Sequence[Row], height: int) -> list[Row]:
     return kept
 
 
+_SAME_SPACES = frozenset({"muted", "strong", "large", "good", "bad", "kept", "corrected", "bonus"})
+"""Styles in which a space looks as in "plain"."""
+
+
 class Rows(Widget):
     """Draws rows as they are, and of those that changed only.
 
@@ -107,8 +111,14 @@ class Rows(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One row."""
-        segments = [Segment(text, self._style(style)) for text, style in _spans(self._rows, y)]
-        return Strip(segments).adjust_cell_length(self.size.width, self._style("plain"))
+        width = self.size.width
+        spans = list(_joined(_spans(self._rows, y)))
+        room = width - cells(spans)
+        segments = [Segment(text, self._style(style)) for text, style in spans]
+        if room > 0:
+            segments.append(Segment(" " * room, self._style("plain")))
+        strip = Strip(segments, width if room >= 0 else width - room)
+        return strip if room >= 0 else strip.crop(0, width)
 
     def notify_style_update(self) -> None:
         """Another theme, or the focus came or went."""
@@ -121,6 +131,20 @@ class Rows(Widget):
         if style is None:
             style = self._drawn_styles[name] = self.get_component_rich_style(f"{self.PREFIX}--{name}")
         return style
+
+
+def _joined(spans: Spans) -> Iterator[Span]:
+    """The spans with spaces added to the piece before, where that looks the same: each piece costs time."""
+    held, held_style = "", ""
+    for text, style in spans:
+        if style == held_style or (style == "plain" and held_style in _SAME_SPACES and text.isspace()):
+            held += text
+        else:
+            if held:
+                yield held, held_style
+            held, held_style = text, style
+    if held:
+        yield held, held_style
 
 
 def _spans(rows: Sequence[Row], y: int) -> Spans:
