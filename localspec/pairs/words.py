@@ -65,13 +65,14 @@ def details_rows(details: PairDetails) -> Rows:
 def plan_title(plan: PullPlan) -> str:
     """What a pull is about to fetch."""
     pair = plan.pair
-    return f"{pair.name}: {pair.title}, {pair.purpose[:1].lower()}{pair.purpose[1:]}"
+    purpose = f", {pair.purpose[0].lower()}{pair.purpose[1:]}" if pair.purpose else ""
+    return f"{pair.name}: {pair.title}{purpose}"
 
 
 def plan_rows(plan: PullPlan) -> Rows:
     """What a pull will do, for a person who may say no: what, on which terms, how much, and whether it fits."""
     problem = too_large(plan.headers.target, plan.headers.draft)
-    advice = "" if plan.fit.fits else f": talk to it with --context {plan.fit.largest_context}"
+    advice = "" if plan.fit.fits else f": give it a context of {plan.fit.largest_context} tokens at most"
     return [
         ("licence", licence_words(plan.pair)),
         ("target", _planned_words(plan.target)),

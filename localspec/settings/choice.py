@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from localspec.pairs import demo
 from localspec.pairs.catalog import load_catalog
@@ -134,8 +134,7 @@ def choice_of_pair(
         UsageError: the settings contradict each other.
         DownloadStoppedError: `cancelled` said so.
     """
-    recommended: dict[str, Any] = {name: value for name, value in asdict(pair.sampling).items() if value is not None}
-    layers, trouble = _layers(sources, pair.name, {**recommended, "context": pair.context})
+    layers, trouble = _layers(sources, pair.name, _recommended(pair))
     settings = layers.settings()
     target, draft = paths_of(pair, Meter(report, cancelled))
     loading = settings.loading(target, draft if settings.drafts or draft_always else None)
@@ -202,6 +201,21 @@ def first_choice_without_asking(
             return first
         pair = first.best.pair
     return choice_of_pair(sources, pair, report, cancelled, draft_always=draft_always)
+
+
+def settings_for(sources: Sources, pair: Pair) -> Settings:
+    """The settings that a pair would run with, were it here.
+
+    Raises:
+        UsageError: they contradict each other.
+    """
+    layers, _ = _layers(sources, pair.name, _recommended(pair))
+    return layers.settings()
+
+
+def _recommended(pair: Pair) -> dict[str, object]:
+    recommended = {name: value for name, value in asdict(pair.sampling).items() if value is not None}
+    return {**recommended, "context": pair.context}
 
 
 def _layers(sources: Sources, kept_as: str, recommended: Mapping[str, object]) -> tuple[Layers, str]:
