@@ -1,0 +1,183 @@
+"""Who wrote it: an answer token by token, each in the manner of its origin, told apart by more than colour."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rich.segment import Segment
+
+from localspec.chat.events import AnswerRound, AnswerToken
+from localspec.decoding.rounds import Origin
+from localspec.terminal import VisibleStream
+from localspec.tui.rendering.lines import BLANK, TAB, Line, breaks, wrapped
+from localspec.tui.rendering.palette import Palette
+
+_NAMES = {
+    Origin.DRAFT: "accepted guess",
+    Origin.CORRECTION: "correction",
+    Origin.BONUS: "bonus",
+    Origin.PLAIN: "without a guess",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A token, where it stands: `place` counts from 0 within its round."""
+
+    token: AnswerToken
+    round: AnswerRound
+    number: int
+    place: int
+
+
+class OriginsView:
+    """The lines of an answer that shows who wrote each token; it may grow.
+
+    Only the last line is wrapped again when more comes.
+    """
+
+    def __init__(self, width: int, palette: Palette, *, thinking: bool = True) -> None:
+        """Begin empty.
+
+        Args:
+            width: in cells.
+            palette: how it is shown.
+            thinking: whether the thinking part is shown.
+        """
+        self._width = max(width, 2)
+        self._palette = palette
+        self._thinking = thinking
+        self._stream = VisibleStream()
+        self._tokens: list[_Token] = []
+        self._rounds = 0
+        self._lines: list[Line] = []
+        self._owners: list[list[int]] = []
+        """For each line, the token that each of its segments is of."""
+        self._open: list[tuple[int, Segment]] = []
+
+    @property
+    def lines(self) -> list[Line]:
+        """The text, then the legend."""
+        return [*self._lines, *([BLANK] if self._lines else []), *self._legend()]
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens can be pointed at."""
+        return len(self._tokens)
+
+    def append(self, rounds: Iterable[AnswerRound]) -> None:
+        """Take the next rounds."""
+        for each in rounds:
+            self._rounds += 1
+            for place, token in enumerate(each.tokens):
+                self._tokens.append(_Token(token, each, self._rounds, place))
+                if self._thinking or not token.thinking:
+                    self._put(len(self._tokens) - 1, self._stream.feed(token.text))
+        self._wrap()
+
+    def token_at(self, line: int, character: int) -> int | None:
+        """The token at a character of a line; None where none is."""
+        if not 0 <= line < len(self._lines):
+            return None
+        place = 0
+        for owner, segment in zip(self._owners[line], self._lines[line].segments, strict=True):
+            place += len(segment.text)
+            if character < place:
+                return owner
+        return None
+
+    def line_of(self, token: int) -> int:
+        """The line on which a token begins; that of the one before it when it has no text."""
+        return next((line for line, owners in enumerate(self._owners) if owners and owners[-1] >= token), 0)
+
+    def pointed(self, line: int, token: int) -> Line | None:
+        """A line with one token marked; None where the token is not on it."""
+        if not 0 <= line < len(self._lines) or token not in self._owners[line]:
+            return None
+        segments = [
+            Segment(segment.text, self._palette.pointed) if owner == token else segment
+            for owner, segment in zip(self._owners[line], self._lines[line].segments, strict=True)
+        ]
+        return replace(self._lines[line], segments=tuple(segments))
+
+    def describe(self, token: int) -> str:
+        """Where a token comes from, in one line."""
+        at = self._tokens[token]
+        kept = "all" if at.round.drafted == at.round.accepted else f"{at.round.accepted}"
+        guessed = f"guessed {at.round.drafted}, kept {kept}" if at.round.drafted else "nothing guessed"
+        what = {
+            Origin.DRAFT: f"this is the {_ordinal(at.place + 1)} guess, kept",
+            Origin.CORRECTION: f"this is the target's own, in place of the {_ordinal(at.place + 1)} guess",
+            Origin.BONUS: "this is the target's own, after a draft that was kept whole",
+            Origin.PLAIN: "this is the target's own",
+        }[at.token.origin]
+        return f"round {at.number:,}: {guessed}; {what}"
+
+    def _put(self, token: int, text: str) -> None:
+        style = self._palette.origin(self._tokens[token].token.origin)
+        first, *following = text.expandtabs(TAB).split("\n")
+        self._add(token, first, style)
+        for row in following:
+            self._wrap()
+            self._open = []
+            self._lines.append(Line(()))
+            self._owners.append([])
+            self._add(token, row, style)
+
+    def _add(self, token: int, text: str, style: object) -> None:
+        bare = text.lstrip(" ")
+        if len(bare) < len(text):
+            # A blank before a word is part of its token, but underlined it would join the words to one line.
+            self._open.append((token, Segment(" " * (len(text) - len(bare)), self._palette.plain)))
+        if bare:
+            self._open.append((token, Segment(bare, style)))  # type: ignore[arg-type]
+
+    def _wrap(self) -> None:
+        """Wrap the open text, which begins with the last line; what stays open is the last of the lines it makes."""
+        if not self._open:
+            return
+        if self._lines:
+            del self._lines[-1], self._owners[-1]
+        text = "".join(segment.text for _, segment in self._open)
+        starts = [0, *breaks(text, self._width)]
+        for start, stop in zip(starts, [*starts[1:], len(text)], strict=True):
+            last = stop == len(text)
+            end = stop if last else start + len(text[start:stop].rstrip(" "))
+            cut = _cut(self._open, start, end)
+            self._lines.append(Line(tuple(segment for _, segment in cut), joint="\n" if last else " " * (end < stop)))
+            self._owners.append([owner for owner, _ in cut])
+        self._open = _cut(self._open, starts[-1], len(text))
+
+    def _legend(self) -> list[Line]:
+        if not self._tokens:
+            return []
+        counts = Counter(each.token.origin for each in self._tokens)
+        runs: list[Segment] = []
+        for origin in Origin:
+            if counts[origin]:
+                share = f" {counts[origin]:,} ({100 * counts[origin] / len(self._tokens):.0f} %)   "
+                name = _NAMES[origin].replace(" ", "\u00a0")
+                runs += [
+                    Segment(name, self._palette.origin(origin)),
+                    Segment(share.replace(" (", "\u00a0("), self._palette.muted),
+                ]
+        return [replace(line, joint=None) for line in wrapped(runs, self._width)]
+
+
+def _cut(parts: Sequence[tuple[int, Segment]], start: int, end: int) -> list[tuple[int, Segment]]:
+    """The parts between two characters."""
+    cut = []
+    place = 0
+    for owner, segment in parts:
+        after = place + len(segment.text)
+        if after > start and place < end:
+            cut.append((owner, Segment(segment.text[max(start - place, 0) : end - place], segment.style)))
+        place = after
+    return cut
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
