@@ -85,6 +85,16 @@ def bench_folder() -> Path:
     return data_folder() / "bench"
 
 
+def asked_prompts_file() -> Path:
+    """The prompts written in the app, for walking through them."""
+    return data_folder() / "asked.jsonl"
+
+
+def preferences_file() -> Path:
+    """How the app looks: its theme, and whether the figures are shown."""
+    return data_folder() / "interface.json"
+
+
 def history_file() -> Path:
     """The conversations, an SQLite file."""
     return data_folder() / "history.sqlite3"

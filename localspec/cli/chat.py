@@ -6,20 +6,24 @@ import argparse
 import os
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 from localspec import locations
 from localspec.cli.setting_options import add_settings
 from localspec.errors import UsageError
 from localspec.settings import Sources, from_environment, from_file, from_flags
 
+if TYPE_CHECKING:
+    from localspec.conversations.conversation import Attachment
+
 _DESCRIPTION = """\
-Talk to a model. With a prompt (-p, or text piped to stdin) it answers once and
-leaves; with both, the piped text follows the prompt. Without one it is a
-conversation, line by line; /help in it lists its commands.
+Talk to a model. On a terminal it is a full-screen app, F1 in it shows its keys;
+--plain is a conversation line by line. With a prompt (-p, or text piped to
+stdin) it answers once and leaves; with both, the piped text follows the prompt.
 Ctrl-C stops an answer, a second one in a row leaves."""
 
 _EPILOG = """\
-Every option but -p, --plain and --json is also a setting:
+Every option but those of the first group is also a setting:
 LOCALSPEC_DRAFT_LENGTH=2 in the environment, or draft_length = 2 in the file
   {file}
 An option is stronger than the environment, that than what you changed for the
@@ -27,6 +31,8 @@ pair in the app, that than the file, the file than what the pair recommends.
 
 examples:
   localspec chat --pair demo
+  localspec chat --resume                   # the latest conversation
+  git diff | localspec chat --attach -      # ask about it in the app
   localspec chat -p "Explain this" < program.py
   localspec chat -p "Name three colours" --json --temperature 0
   localspec chat --target big.gguf --draft small.gguf --draft-length 4 --stats
@@ -45,7 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG.format(file=locations.settings_file()).replace("%", "%%")
     own = parser.add_argument_group("what to do")
     own.add_argument("-p", "--prompt", metavar="TEXT", help="answer this and leave")
-    own.add_argument("--plain", action="store_true", help="the line conversation, also when stdin is not a terminal")
+    own.add_argument("--plain", action="store_true", help="line by line instead of the full-screen app")
+    own.add_argument(
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="WORDS",
+        help="go on with the latest conversation, or with the latest that holds WORDS",
+    )
+    own.add_argument(
+        "--attach",
+        action="append",
+        metavar="FILE",
+        default=[],
+        help="a text file that goes along with the first question; - for stdin; repeatable",
+    )
     own.add_argument("--json", action="store_true", help="print the answer as one JSON object, figures included")
     add_settings(parser)
 
@@ -56,11 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         LocalspecError: anything that keeps it from the first answer.
     """
-    if arguments.json and arguments.plain:
-        raise UsageError("--json and --plain exclude each other", "", "--json prints one answer; give it one prompt.")
+    _check_calls(arguments)
     sources = Sources(from_flags(vars(arguments)), from_environment(os.environ), from_file(locations.settings_file()))
+    attachments = _attachments(arguments.attach)
     prompt = _prompt(arguments)
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
+    if prompt is None and not arguments.plain and os.environ.get("TERM") != "dumb" and sys.stdout.isatty():
+        from localspec.tui.run import run_app  # noqa: PLC0415 - as said
+
+        return run_app(sources, attachments, arguments.resume)
     from localspec.cli.models import choose_models  # noqa: PLC0415 - as said
     from localspec.cli.once import answer_once  # noqa: PLC0415 - as said
     from localspec.cli.repl import converse  # noqa: PLC0415 - as said
@@ -71,7 +95,57 @@ def run(arguments: argparse.Namespace) -> int:
     if prompt is None:
         return converse(choice.settings, choice.loading, terminal)
     as_json: bool = arguments.json
+    if attachments:
+        from localspec.conversations.conversation import with_attachments  # noqa: PLC0415 - as said
+
+        prompt = with_attachments(prompt, attachments)
     return answer_once(prompt, choice.settings, choice.loading, terminal, as_json=as_json)
+
+
+def _check_calls(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        UsageError: some do not.
+    """
+    if arguments.json and arguments.plain:
+        raise UsageError("--json and --plain exclude each other", "", "--json prints one answer; give it one prompt.")
+    once = arguments.prompt is not None or arguments.json
+    if arguments.resume is not None and (once or arguments.plain):
+        raise UsageError("--resume is for the app", "", "Leave out -p, --json and --plain, on a terminal.")
+    if arguments.attach and arguments.plain:
+        raise UsageError("--attach is for the app and for -p", "", "Leave out --plain.")
+
+
+def _attachments(names: list[str]) -> tuple[Attachment, ...]:
+    """The files to send along, read; "-" stands for stdin, and leaves the keyboard in its place.
+
+    Raises:
+        UsageError: one cannot be read, or is not text.
+    """
+    if not names:
+        return ()
+    from localspec.conversations.conversation import Attachment  # noqa: PLC0415 - brings numpy: --help has no time for it
+    from localspec.tui.attachments import read_attachment  # noqa: PLC0415 - as said
+
+    read = []
+    for name in names:
+        if name == "-":
+            read.append(Attachment("stdin", _piped()))
+            _keyboard_as_stdin()
+        else:
+            read.append(read_attachment(name))
+    return tuple(read)
+
+
+def _keyboard_as_stdin() -> None:
+    """Let the terminal be stdin after a pipe was read to its end, where there is one."""
+    try:
+        keyboard = os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        return
+    os.dup2(keyboard, 0)
+    os.close(keyboard)
 
 
 def _prompt(arguments: argparse.Namespace) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,9 +101,8 @@ class Entry:
 
     @property
     def message(self) -> Message:
-        """As the model reads it: each attachment in a fence of its own before what was typed."""
-        parts = [f"{file.name}:\n{fenced(file.text)}" for file in self.attachments]
-        return Message(self.role, "\n\n".join(filter(None, [*parts, self.text])))
+        """As the model reads it."""
+        return Message(self.role, with_attachments(self.text, self.attachments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +155,12 @@ class Conversation:
     @property
     def path(self) -> list[Entry]:
         """The branch that is shown, first entry first."""
+        return self.path_to(self._head)
+
+    def path_to(self, id: str | None) -> list[Entry]:  # noqa: A002 - as in `Entry`
+        """The entries from the beginning to this one; none for None."""
         branch: list[Entry] = []
-        entry = self.head
+        entry = self._entries[id] if id else None
         while entry is not None:
             branch.append(entry)
             entry = self._entries[entry.parent] if entry.parent else None
@@ -170,11 +173,15 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What a model reads: the system prompt, if any, and the branch that is shown, unanswered questions left out.
+        """What a model reads to go on with the branch that is shown."""
+        return self.messages_to(self._head)
+
+    def messages_to(self, id: str | None) -> tuple[Message, ...]:  # noqa: A002 - as in `Entry`
+        """What a model reads: the system prompt, if any, and all up to this entry, unanswered questions left out.
 
         Two questions in a row, or an empty answer, are not what a template expects.
         """
-        said = [entry for entry in self.path if entry.text or entry.attachments]
+        said = [entry for entry in self.path_to(id) if entry.text or entry.attachments]
         kept = [
             entry
             for entry, following in zip(said, [*said[1:], None], strict=True)
@@ -229,6 +236,12 @@ class Conversation:
     def go_back_to(self, id: str | None) -> None:  # noqa: A002 - as in `Entry`
         """Show the branch that ends with this entry (None: an empty one); what follows it stays in the tree."""
         self._head = id
+
+
+def with_attachments(text: str, attachments: Sequence[Attachment]) -> str:
+    """What the model reads of a question: each attachment in a fence of its own before what was typed."""
+    parts = [f"{file.name}:\n{fenced(file.text)}" for file in attachments]
+    return "\n\n".join(filter(None, [*parts, text]))
 
 
 def fenced(text: str) -> str:

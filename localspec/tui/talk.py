@@ -122,15 +122,16 @@ class Talk:
         self.writing.take(rounds)
         return self._changed(entry.text, "writing")
 
-    def request(self, settings: Settings, loaded: Loaded) -> AnswerRequest:
-        """Ask for what comes next on the branch that is shown."""
+    def request(self, settings: Settings, loaded: Loaded, until: Entry | None = None) -> AnswerRequest:
+        """Ask for what comes next after an entry; None for the end of the branch that is shown."""
+        last = until or self.conversation.head
         sampling = settings.sampling()
-        if sampling.seed is not None and (head := self.conversation.head) is not None:
+        if sampling.seed is not None and last is not None and last.role is Role.ASSISTANT:
             # The same seed would write the same answer again.
-            alternatives = len(self.conversation.siblings(head.id)) - 1 if head.role is Role.ASSISTANT else 0
+            alternatives = len(self.conversation.siblings(last.id)) - 1
             sampling = replace(sampling, seed=(sampling.seed + alternatives) % 2**64)
         return AnswerRequest(
-            messages=self.conversation.messages,
+            messages=self.conversation.messages_to(last.id if last else None),
             sampling=sampling,
             speculation=settings.speculating(with_draft=loaded.draft is not None),
             max_tokens=settings.max_tokens,

@@ -1,0 +1,172 @@
+"""How a question becomes an answer: waits for the engine, asks it, takes what comes, and settles however it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, PromptProgress
+from localspec.conversations.conversation import Entry
+from localspec.engine.messages import LoadPair
+from localspec.errors import LocalspecError
+from localspec.settings import Settings
+from localspec.tui.engine_link import EngineLink, Job
+from localspec.tui.engine_state import EngineState, Stage
+from localspec.tui.live import LiveFigures
+from localspec.tui.talk import Talk
+
+_WORTH_TELLING = 64
+"""Tokens of a prompt from which on reading it takes long enough for words about it to be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What has happened since the last look.
+
+    Attributes:
+        begun: the answer that was begun, still empty.
+        rounds: what came of the answer under way.
+        settled: the answer that is over now, as it stays.
+        error: why it is over, when it failed.
+    """
+
+    begun: Entry | None = None
+    rounds: Sequence[AnswerRound] = ()
+    settled: Entry | None = None
+    error: LocalspecError | None = None
+
+
+class Answering:
+    """One answer at a time, over an engine that may still be loading or may die.
+
+    Attributes:
+        talk: the conversation; replaced to open another one, between answers.
+        live: the figures of the answer under way, or of the last one.
+        settings: as they are for the next answer.
+    """
+
+    def __init__(
+        self,
+        link: EngineLink,
+        engine: EngineState,
+        talk: Talk,
+        rounds_of: Callable[[str], Sequence[AnswerRound]],
+    ) -> None:
+        """Begin with nothing asked.
+
+        Args:
+            link: to the engine.
+            engine: which pair is loaded.
+            talk: the conversation.
+            rounds_of: the rounds of an answer that is kept.
+        """
+        self.talk = talk
+        self.live = LiveFigures()
+        self.settings = Settings()
+        self._link = link
+        self._engine = engine
+        self._rounds_of = rounds_of
+        self._job: Job[AnswerEvent] | None = None
+        self._wanted: Callable[[], Entry] | None = None
+        self._progress: PromptProgress | None = None
+        self._measured: float | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is under way or waits for the engine."""
+        return self._job is not None or self._wanted is not None
+
+    @property
+    def words(self) -> str:
+        """What the person waits for; "" when text is coming, or nothing is asked."""
+        if self._wanted is not None:
+            return "waiting for the models"
+        if self._job is None or (self.talk.writing and self.talk.writing.rounds):
+            return ""
+        progress = self._progress
+        if progress is None or progress.total < _WORTH_TELLING:
+            return "thinking of the first token"
+        return f"reading your prompt ({progress.total:,} tokens, {progress.evaluated / progress.total:.0%})"
+
+    def answer(self, question: Entry) -> None:
+        """Answer a question, as soon as the engine can."""
+        self._want(lambda: self.talk.begin_answer(question, self._loading()))
+
+    def go_on(self, entry: Entry) -> None:
+        """Continue an answer that ended too early."""
+        self._want(lambda: self.talk.continue_answer(entry, self._rounds_of(entry.id)))
+
+    def stop(self) -> bool:
+        """Stop what is under way; what came stays. Returns whether there was anything."""
+        stopped = self.busy
+        self._wanted = None
+        if self._job is not None:
+            self._job.cancel()
+        return stopped
+
+    def request(self, until: Entry | None = None) -> AnswerRequest | None:
+        """What would be asked to have what comes after `until` (None: the end); None while nothing is loaded."""
+        loaded = self._engine.loaded
+        return self.talk.request(self.settings, loaded, until) if loaded else None
+
+    def advance(self) -> Advance:
+        """Take what has come; begin what waited."""
+        self._engine.advance()
+        self._learn_off_speed()
+        begun = self._begin() if self._wanted is not None and self._engine.usable else None
+        if self._wanted is not None and self._engine.stage is Stage.FAILED:
+            self._wanted = None
+        job = self._job
+        if job is None:
+            return Advance(begun=begun)
+        rounds, end = self._take(job)
+        settled = self._settle(job, end) if job.over else None
+        return Advance(begun, rounds, settled, job.error if settled else None)
+
+    def _want(self, begin: Callable[[], Entry]) -> None:
+        self._wanted = begin
+        if self._engine.stage is Stage.FAILED:
+            self._engine.load_again()
+
+    def _begin(self) -> Entry:
+        assert self._wanted is not None  # the caller looked
+        begin, self._wanted = self._wanted, None
+        entry = begin()
+        request = self.request()
+        assert request is not None  # the engine is usable
+        self._progress = None
+        self.live.begin(time.monotonic(), request, self._engine.loaded.context_size if self._engine.loaded else 0)
+        self._job = self._link.answer(request)
+        return entry
+
+    def _take(self, job: Job[AnswerEvent]) -> tuple[list[AnswerRound], AnswerEnd | None]:
+        events = job.take()
+        rounds = [event for event in events if isinstance(event, AnswerRound)]
+        if rounds:
+            self.talk.take(rounds)
+            self.live.take(rounds, time.monotonic())
+        for event in events:
+            if isinstance(event, PromptProgress):
+                self._progress = event
+        return rounds, next((event for event in events if isinstance(event, AnswerEnd)), None)
+
+    def _settle(self, job: Job[AnswerEvent], end: AnswerEnd | None) -> Entry:
+        self._job = None
+        if end is not None:
+            self.live.end(end)
+        else:
+            self.live.stop()
+        if job.error is not None:
+            self._engine.failed(job.error)
+        return self.talk.settle(end=end, error=job.error, off_tokens_per_second=self.live.off_tokens_per_second)
+
+    def _learn_off_speed(self) -> None:
+        """Tell the figures what was measured, once: they refine it themselves."""
+        if self._engine.off_tokens_per_second != self._measured:
+            self._measured = self._engine.off_tokens_per_second
+            self.live.off_tokens_per_second = self._measured
+
+    def _loading(self) -> LoadPair:
+        assert self._engine.choice is not None  # a pair is loaded
+        return self._engine.choice.loading

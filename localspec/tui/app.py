@@ -1,0 +1,100 @@
+"""The app: puts engine, kept conversations and screens together, and takes them down again in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.worker import get_current_worker
+
+from localspec import locations
+from localspec.errors import LocalspecError, UsageError
+from localspec.pairs.choosing import FirstChoice
+from localspec.pairs.progress import PullProgress, Report
+from localspec.settings.choice import Choice, choice_of_demo, first_choice_without_asking
+from localspec.tui.palette import providers
+from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
+from localspec.tui.screens.chat import ChatScreen
+from localspec.tui.services import Opening, Services
+from localspec.tui.themes import THEMES
+
+if TYPE_CHECKING:
+    pass
+
+
+class ChatApp(App[LocalspecError | None]):
+    """A chat over one engine. Its result is the error that kept it from starting, or None."""
+
+    TITLE = "localspec"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False)]
+    COMMANDS = providers()  # type: ignore[assignment] # textual's sets are invariant
+
+    def __init__(self, services: Services, opening: Opening) -> None:
+        """Prepare; the engine starts after the first frame.
+
+        Args:
+            services: what the screens share; the caller closes them.
+            opening: the conversation to show first.
+        """
+        super().__init__()
+        self.services = services
+        self.chat = ChatScreen(services, opening)
+        self._preferences = load_preferences(locations.preferences_file())
+
+    def on_mount(self) -> None:
+        """Show the chat, then decide which pair answers: that may hash files for seconds."""
+        for theme in THEMES:
+            self.register_theme(theme)
+        known = self._preferences.theme in self.available_themes
+        self.theme = self._preferences.theme if known else Preferences().theme
+        self.push_screen(self.chat)
+        sources = self.services.sources
+        self.call_after_refresh(
+            self._choose,
+            lambda report: first_choice_without_asking(sources, report, draft_always=True),
+            at_start=True,
+        )
+
+    def on_unmount(self) -> None:
+        """Keep how the screen looks."""
+        shown = not self.chat.has_class("-without-readout")
+        keep_preferences(locations.preferences_file(), Preferences(self.theme, shown))
+
+    @on(ChatScreen.DemoWanted)
+    def _demo_wanted(self) -> None:
+        self._choose(lambda _: choice_of_demo(self.services.sources, draft_always=True))
+
+    @work(thread=True, exclusive=True, group="choice")
+    def _choose(self, decide: Callable[[Report], Choice | FirstChoice], *, at_start: bool = False) -> None:
+        """Decide in a thread; what comes of it is told in the app's own."""
+        worker = get_current_worker()
+
+        def report(progress: PullProgress) -> None:
+            if not worker.is_cancelled:
+                self.call_from_thread(self.chat.tell_status, progress.words)
+
+        try:
+            chosen = decide(report)
+        except LocalspecError as error:
+            if not worker.is_cancelled:
+                self.call_from_thread(self._refused, error, at_start)
+            return
+        if not worker.is_cancelled:
+            self.call_from_thread(self._chosen, chosen)
+
+    def _chosen(self, chosen: Choice | FirstChoice) -> None:
+        if isinstance(chosen, Choice):
+            self.chat.use(chosen)
+        else:
+            self.chat.propose(chosen)
+
+    def _refused(self, error: LocalspecError, at_start: bool) -> None:
+        # A wrong call ends the program as it does everywhere; what can be mended in the app keeps it open.
+        if at_start and isinstance(error, UsageError):
+            self.exit(error)
+        else:
+            self.chat.tell_no_pair(error)

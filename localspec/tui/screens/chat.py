@@ -1,0 +1,245 @@
+"""The chat: the conversation has the room, the readout one glance, and nothing waits in the thread that draws."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Footer
+
+from localspec.conversations.conversation import Conversation, Entry
+from localspec.decoding.rounds import Finish
+from localspec.errors import ContextFullError, LocalspecError
+from localspec.tui.actions import ACTIONS
+from localspec.tui.answering import Advance
+from localspec.tui.engine_state import Stage
+from localspec.tui.memory import MemoryWatch
+from localspec.tui.pace import Pace
+from localspec.tui.screens.chat_commands import ChatCommands
+from localspec.tui.screens.dialogs import Ask
+from localspec.tui.screens.pairs import PairsScreen
+from localspec.tui.widgets.composer import Composer
+from localspec.tui.widgets.notice import Notice
+from localspec.tui.widgets.readout import Readout
+from localspec.tui.widgets.status_line import StatusLine
+from localspec.tui.widgets.title_bar import Heading, TitleBar, heading_of
+from localspec.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from localspec.pairs.choosing import FirstChoice
+    from localspec.settings.choice import Choice
+
+_SHARE_ON_CPU = 0.03
+_SHARE_ON_GPU = 0.25
+"""Of one core's time, for drawing while an answer is written: see `Pace`."""
+
+_WATCH_SECONDS = 1.0
+_FIGURES_SECONDS = 0.4
+_WIDE = 100
+"""Columns from which on the readout has room beside the conversation."""
+
+
+class ChatScreen(ChatCommands):
+    """One conversation with one pair; what opens over it comes back to it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(",".join(action.keys), action.name, action.title, show=action.in_footer, tooltip=action.help)
+            for action in ACTIONS if action.keys),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+    ]  # fmt: skip
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012 - as textual types it
+
+    class DemoWanted(Message):
+        """The person wants no pair pulled."""
+
+    def compose(self) -> ComposeResult:
+        """A title, the conversation and its figures, what is wrong, where to write, the keys."""
+        yield TitleBar(id="title")
+        with Horizontal(id="middle"):
+            with Vertical(id="talk"):
+                yield self.transcript
+            yield Readout(id="readout")
+        yield StatusLine(id="status")
+        yield Notice(id="notice")
+        yield Composer(self.services.history, id="composer")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Show the conversation and wait for the choice of a pair."""
+        self._pace = Pace(_SHARE_ON_CPU)
+        self._ticking = False
+        self._trouble_shown = False
+        self._figures_shown = 0.0
+        self._memory = MemoryWatch()
+        for attachment in self.opening.attachments:
+            self.query_one(Composer).attach(attachment)
+        self.show_conversation(self.opening.conversation)
+        self.set_interval(_WATCH_SECONDS, self._watch)
+        self.query_one(Composer).focus()
+
+    def use(self, choice: Choice) -> None:
+        """Talk with this pair from now on."""
+        self.answering.settings = self.settings_for(choice)
+        self.services.engine.want(choice)
+        if choice.trouble:
+            self.notify(choice.trouble, severity="warning", markup=False)
+        self.keep_ticking()
+
+    def show_conversation(self, conversation: Conversation) -> None:
+        """Show another conversation, at its end."""
+        self.answering.talk = self.talk_about(conversation)
+        self.answering.live.forget()
+        if (choice := self.services.engine.choice) is not None:
+            self.answering.settings = self.settings_for(choice)
+        self.show_branch()
+        self._show_figures()
+
+    @on(Composer.Submitted)
+    def _ask(self, event: Composer.Submitted) -> None:
+        self.begin_answer(self.answering.talk.ask(event.text, event.attachments))
+
+    @on(Composer.Commanded)
+    async def _command(self, event: Composer.Commanded) -> None:
+        await self.carry_out(event.action, event.argument)
+
+    @on(Transcript.CodeClicked)
+    def _code_clicked(self, event: Transcript.CodeClicked) -> None:
+        self.copy_block(event.entry, event.number)
+
+    @on(Transcript.TokenPointed)
+    def _token_pointed(self, event: Transcript.TokenPointed) -> None:
+        self.query_one(Composer).border_subtitle = Content(event.words).markup
+
+    @on(Readout.Left)
+    def _left_readout(self) -> None:
+        self.query_one(Composer).focus()
+
+    @on(Composer.Refused)
+    def _refused(self, event: Composer.Refused) -> None:
+        self.notify(event.reason, severity="warning", markup=False)
+
+    def keep_ticking(self) -> None:
+        """Look at the engine until there is nothing more to come."""
+        self._look()
+        if not self._ticking:
+            self._ticking = True
+            self._pace.begin()
+            self.set_timer(self._pace.next_delay(), self._tick)
+
+    def _tick(self) -> None:
+        self._look()
+        if self.answering.busy or self.services.engine.busy:
+            self.set_timer(self._pace.next_delay(), self._tick)
+        else:
+            self._ticking = False
+
+    def _look(self) -> None:
+        """Take what has come, and show it."""
+        was = self.services.engine.stage
+        advance = self.answering.advance()
+        if advance.begun is not None:
+            self.show_branch()
+        if advance.rounds and self.answering.talk.writing is not None:
+            self.transcript.stream(self.answering.talk.writing.entry.id, advance.rounds)
+        elif advance.rounds and advance.settled is not None:
+            self.transcript.stream(advance.settled.id, advance.rounds)
+        if advance.settled is not None:
+            self._settled(advance.settled, advance)
+        self.transcript.waiting = self.answering.words
+        if was is not self.services.engine.stage is Stage.MEASURING:
+            self._pace = self._pace_for_device()
+        self._show_state()
+        self._show_figures()
+
+    def _settled(self, entry: Entry, advance: Advance) -> None:
+        """An answer is over."""
+        self.transcript.finish(self.shown(entry))
+        finish = entry.facts.finish if entry.facts else ""
+        if isinstance(advance.error, ContextFullError) or finish == Finish.CONTEXT:
+            self.run_worker(self._make_room(advance.error), exclusive=True, group="room")
+        elif advance.error is not None and self.services.engine.error is None:
+            self.query_one(Notice).tell(advance.error)
+
+    async def _make_room(self, error: LocalspecError | None) -> None:
+        """Let the person choose what a full context means."""
+        about = self.answering.talk.about
+        alone = len(self.answering.talk.conversation.path) <= 2
+        if alone or about.drop_oldest or self.answering.settings.drop_oldest:
+            if error is not None:
+                self.query_one(Notice).tell(error)
+            return
+        size = self.services.engine.loaded.context_size if self.services.engine.loaded else 0
+        chosen = await self.app.push_screen_wait(
+            Ask(
+                f"The context is full: {size:,} tokens.",
+                {"g": "go on without the oldest turns", "n": "new conversation", "l": "leave it so"},
+            )
+        )
+        if chosen == "g":
+            self.drop_oldest_and_go_on()
+        elif chosen == "n":
+            self.action_new()
+
+    def _watch(self) -> None:
+        """Notice what happens while nothing is asked: an engine that dies, a disk that fills or is free again."""
+        if not self._ticking:
+            self.services.engine.advance()
+        self._show_state()
+
+    def _show_state(self) -> None:
+        engine = self.services.engine
+        self.query_one(TitleBar).update(heading_of(engine, self.answering.talk.about.title))
+        trouble = engine.error or self.services.saver.trouble
+        notice = self.query_one(Notice)
+        if engine.error is not None:
+            notice.tell(engine.error, "What had come is kept. F10 starts the engine again, F4 chooses another pair.")
+        elif trouble is not None:
+            notice.tell(trouble, "Every word is still here. It is saved as soon as that works again.")
+        elif self.answering.busy or self._trouble_shown:
+            notice.tell(None)
+        self._trouble_shown = trouble is not None
+        hold = "An answer is being written: Esc stops it." if self.answering.busy else ""
+        self.query_one(Composer).hold = hold
+
+    def _show_figures(self) -> None:
+        """Show the figures: at every frame they would only flicker, and cost what the engine could use."""
+        now = time.monotonic()
+        if self.answering.busy and now - self._figures_shown < _FIGURES_SECONDS:
+            return
+        self._figures_shown = now
+        figures = self.answering.live.figures()
+        speculating = self.answering.settings.drafts
+        memory = self._memory.look(self.services.link.pid, now)
+        self.query_one(Readout).update(figures, memory=memory, next_speculating=speculating)
+        self.query_one(StatusLine).update(figures, next_speculating=speculating)
+
+    def _pace_for_device(self) -> Pace:
+        loaded = self.services.engine.loaded
+        on_cpu = loaded is None or loaded.target.device == "CPU"
+        return Pace(_SHARE_ON_CPU if on_cpu else _SHARE_ON_GPU)
+
+    def propose(self, first: FirstChoice) -> None:
+        """No pair is here: propose one; who declines talks to the demo."""
+        self.run_worker(self._choose_first(first), exclusive=True, group="first")
+
+    async def _choose_first(self, first: FirstChoice) -> None:
+        choice = await self.app.push_screen_wait(PairsScreen(self.services.sources, proposal=first))
+        if choice is not None:
+            self.use(choice)
+        else:
+            self.post_message(self.DemoWanted())
+
+    def tell_status(self, words: str) -> None:
+        """Say what is done before a pair can be loaded."""
+        self.query_one(TitleBar).update(Heading(state=words))
+
+    def tell_no_pair(self, error: LocalspecError) -> None:
+        """Say why the pair cannot be used."""
+        self.query_one(Notice).tell(error, "F4 chooses another pair.")

@@ -1,0 +1,119 @@
+"""What the chat and its commands work on: the conversation that is shown, and the settings it is held with."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from textual.screen import Screen
+
+from localspec.chat.events import AnswerRound
+from localspec.conversations.conversation import About, Conversation, Entry
+from localspec.errors import HistoryError, UsageError
+from localspec.settings import KEYS, Settings
+from localspec.settings.choice import Choice
+from localspec.settings.keys import ANSWER, SAMPLING, SPECULATION
+from localspec.settings.overrides import plain, with_overrides
+from localspec.tui.answering import Answering
+from localspec.tui.services import Opening, Services
+from localspec.tui.talk import Talk
+from localspec.tui.welcome import welcome
+from localspec.tui.widgets.transcript import Transcript
+from localspec.tui.widgets.transcript_entry import Shown
+
+_HELD_WITH = tuple(key.name for key in KEYS if key.group in {SPECULATION, SAMPLING, ANSWER} and key.name != "system")
+"""Settings that a conversation is resumed with."""
+
+_PATIENCE_SECONDS = 10.0
+
+
+class ChatBase(Screen[None]):
+    """Holds the conversation; knows neither keys nor layout."""
+
+    def __init__(self, services: Services, opening: Opening) -> None:
+        """Begin with `opening`; nothing is asked yet.
+
+        Args:
+            services: what the screens share.
+            opening: the conversation to show, and what goes along with its next question.
+        """
+        super().__init__()
+        self.services = services
+        self.opening = opening
+        self.transcript = Transcript(self.rounds_of, welcome=welcome(), id="transcript")
+        self.answering = Answering(
+            services.link, services.engine, self.talk_about(opening.conversation), self.rounds_of
+        )
+
+    def talk_about(self, conversation: Conversation) -> Talk:
+        """The conversation, kept by the saver."""
+        return Talk(conversation, self.services.saver)
+
+    def new_conversation(self) -> Conversation:
+        """One with the settings that count now."""
+        return Conversation(About(system=self.answering.settings.system, settings=self._settings_now()))
+
+    def settings_for(self, choice: Choice) -> Settings:
+        """The pair's settings, with those this conversation was held with; a flag is stronger."""
+        about = self.answering.talk.about
+        held = {name: value for name, value in about.settings.items() if name not in self.services.sources.flags}
+        try:
+            return with_overrides(choice.settings, held)
+        except UsageError as error:
+            self.notify(f"Settings of this conversation are left out. {error}", severity="warning", markup=False)
+            return choice.settings
+
+    def remember_settings(self) -> None:
+        """Keep with the conversation what it is held with."""
+        choice = self.services.engine.choice
+        about = replace(
+            self.answering.talk.about,
+            settings=self._settings_now(),
+            pair=choice.kept_as if choice else self.answering.talk.about.pair,
+        )
+        if about != self.answering.talk.about:
+            self.answering.talk.tell_about(about)
+
+    def rounds_of(self, entry_id: str) -> Sequence[AnswerRound]:
+        """The rounds of an answer, of this run or of an earlier one."""
+        writing = self.answering.talk.writing
+        if writing is not None and writing.entry.id == entry_id:
+            return writing.rounds
+        try:
+            # What was written a moment ago may still be on its way to the disk.
+            self.services.saver.flush()
+            return self.services.store.rounds(entry_id)
+        except HistoryError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return ()
+
+    def shown(self, entry: Entry) -> Shown:
+        """An entry as the transcript draws it."""
+        siblings = [sibling.id for sibling in self.answering.talk.conversation.siblings(entry.id)]
+        model = PurePath(entry.facts.target).stem if entry.facts else ""
+        return Shown(entry, model, siblings.index(entry.id) + 1, len(siblings))
+
+    def show_branch(self) -> None:
+        """Draw the branch that is shown from its beginning."""
+        self.transcript.show([self.shown(entry) for entry in self.answering.talk.conversation.path])
+
+    def show_conversation(self, conversation: Conversation) -> None:
+        """Show another conversation, at its end; the screen knows how."""
+        raise NotImplementedError
+
+    async def quiet(self) -> bool:
+        """Stop an answer that is being written, and wait until it is over; whether it is."""
+        self.answering.stop()
+        patience = time.monotonic() + _PATIENCE_SECONDS
+        while self.answering.busy and time.monotonic() < patience:
+            await asyncio.sleep(0.02)
+        if self.answering.busy:
+            self.notify("The engine does not stop. F10 starts it again; every word is kept.", severity="error")
+        return not self.answering.busy
+
+    def _settings_now(self) -> dict[str, Any]:
+        return {name: plain(getattr(self.answering.settings, name)) for name in _HELD_WITH}

@@ -1,0 +1,278 @@
+"""What a person can do in a chat: each action of ACTIONS is a method, whether a key, a word or the palette asks."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from dataclasses import replace
+
+from textual import work
+
+from localspec.conversations.conversation import Entry
+from localspec.errors import LocalspecError
+from localspec.settings import Settings
+from localspec.settings.choice import Choice
+from localspec.tui.actions import Action
+from localspec.tui.clipboard import copy
+from localspec.tui.comparison import NamedPair
+from localspec.tui.screens.compare import CompareScreen
+from localspec.tui.screens.conversation_commands import ConversationCommands
+from localspec.tui.screens.dialogs import AskText
+from localspec.tui.screens.help import HelpScreen
+from localspec.tui.screens.pairs import PairsScreen
+from localspec.tui.screens.settings import SettingsScreen
+from localspec.tui.widgets.composer import Composer
+from localspec.tui.widgets.readout import Readout
+
+_TWICE_SECONDS = 2.0
+_CUT = frozenset({"cancelled", "length", "context", "failed", "writing"})
+"""Finishes of answers that can be continued."""
+
+
+class ChatCommands(ConversationCommands):
+    """The actions that ask the engine for something, or change the screen."""
+
+    _interrupted = 0.0
+
+    async def carry_out(self, action: Action, argument: str = "") -> None:
+        """Do what a slash command asks for."""
+        method = getattr(self, f"action_{action.name}")
+        result = method(argument) if action.takes else method()
+        if inspect.isawaitable(result):
+            await result
+
+    def begin_answer(self, question: Entry) -> None:
+        """Answer a question, at the end of the branch that is shown."""
+        self.remember_settings()
+        self.answering.answer(question)
+        self.show_branch()
+        self.keep_ticking()
+
+    def continue_answer(self, answer: Entry) -> None:
+        """Go on with an answer that ended too early."""
+        self.answering.go_on(answer)
+        self.keep_ticking()
+
+    def keep_ticking(self) -> None:
+        """Look at the engine until there is nothing more to come; the screen knows how."""
+        raise NotImplementedError
+
+    # What is said
+
+    def action_send(self) -> None:
+        """Send what is written."""
+        self.query_one(Composer).send()
+
+    def action_stop(self) -> None:
+        """Stop the answer; with none, take back what was chosen."""
+        if not self.answering.stop():
+            self.transcript.selected = None
+            self.query_one(Composer).focus()
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C: copy what is selected, else stop the answer, else leave when it comes twice."""
+        selected = self.get_selected_text() or ""
+        now = time.monotonic()
+        if selected:
+            copy(self.app, selected, "the selection")
+        elif self.answering.stop():
+            pass
+        elif now - self._interrupted < _TWICE_SECONDS:
+            self.app.exit()
+        else:
+            self._interrupted = now
+            self.notify("Ctrl+C once more leaves.")
+
+    @work
+    async def action_regenerate(self) -> None:
+        """Answer a question anew."""
+        question = self._question()
+        if question is None:
+            self.notify("There is no question yet.")
+        elif await self.quiet():
+            self.begin_answer(question)
+
+    @work
+    async def action_continue(self) -> None:
+        """Go on with the last answer."""
+        answer = self.answering.talk.last_answer
+        if answer is None or answer.facts is None or answer.facts.finish not in _CUT:
+            self.notify("The last answer is complete: there is nothing to continue.")
+        elif await self.quiet():
+            self.continue_answer(answer)
+
+    @work
+    async def action_edit(self) -> None:
+        """Edit a question and branch off there."""
+        question = self._question()
+        if question is None:
+            self.notify("There is no question yet.")
+            return
+        text = await self.app.push_screen_wait(
+            AskText("Edit the question; the old branch stays", question.text, multi_line=True)
+        )
+        if text and text.strip() and await self.quiet():
+            self.begin_answer(self.answering.talk.edit(question.id, text, question.attachments))
+
+    async def action_previous_branch(self) -> None:
+        """Show the branch before."""
+        await self._step_branch(-1)
+
+    async def action_next_branch(self) -> None:
+        """Show the branch after."""
+        await self._step_branch(1)
+
+    def drop_oldest_and_go_on(self) -> None:
+        """Answer again with room made by leaving out the oldest turns."""
+        talk = self.answering.talk
+        talk.tell_about(replace(talk.about, drop_oldest=True))
+        answer = talk.last_answer
+        if answer is not None and answer.text:
+            self.continue_answer(answer)
+        elif (question := talk.last_question) is not None:
+            self.begin_answer(question)
+
+    # Speculation
+
+    def action_toggle_speculation(self, wanted: str = "") -> None:
+        """Turn speculation on or off."""
+        settings = self.answering.settings
+        on = {"on": True, "off": False}.get(wanted.lower(), not settings.speculation)
+        self.answering.settings = replace(settings, speculation=on)
+        self.remember_settings()
+        loaded = self.services.engine.loaded
+        if on and loaded is not None and loaded.draft is None:
+            self.notify("Speculation is on, but no draft model is loaded: F4 chooses a pair with one.")
+        else:
+            when = ", from the next answer on" if self.answering.busy else ""
+            self.notify(f"Speculation is {'on' if on else 'off'}{when}.")
+        self.refresh_bindings()
+
+    def action_toggle_origins(self) -> None:
+        """Show who wrote each token, or the text as it is meant."""
+        self.transcript.origins = not self.transcript.origins
+
+    @work
+    async def action_compare(self) -> None:
+        """Answer the last question with two settings in turn."""
+        question, choice = self._question(), self.services.engine.choice
+        if question is None or choice is None or self.services.engine.loaded is None:
+            self.notify("Ask something first, and let the models load: the last question is compared.")
+            return
+        if not await self.quiet():
+            return
+        request = self.answering.request(question)
+        assert request is not None  # a pair is loaded
+        screen = CompareScreen(
+            self.services.link,
+            request,
+            NamedPair(choice.name, choice.loading),
+            context_size=self.services.engine.loaded.context_size,
+        )
+        result = await self.app.push_screen_wait(screen)
+        if not result.pair_loaded:
+            self.services.engine.load_again()
+            self.keep_ticking()
+
+    # The machine
+
+    @work
+    async def action_settings(self) -> None:
+        """Change settings; those that need it load the models again."""
+        choice = self.services.engine.choice
+        if choice is None:
+            self.notify("The models are not chosen yet.")
+            return
+        changed = await self.app.push_screen_wait(SettingsScreen(replace(choice, settings=self.answering.settings)))
+        if changed is None:
+            return
+        kept = self._keep(choice, changed)
+        self.answering.settings = changed
+        self.remember_settings()
+        if kept.loading != choice.loading and await self.quiet():
+            self.services.engine.want(kept)
+            self.keep_ticking()
+        else:
+            self.services.engine.choice = kept
+
+    @work
+    async def action_pairs(self) -> None:
+        """Choose a pair, or pull one."""
+        screen = PairsScreen(self.services.sources, self.services.engine.choice)
+        choice = await self.app.push_screen_wait(screen)
+        if choice is not None and await self.quiet():
+            self.use(choice)
+
+    def use(self, choice: Choice) -> None:
+        """Talk with this pair from now on; the screen knows how."""
+        raise NotImplementedError
+
+    def action_restart_engine(self) -> None:
+        """Start the engine again."""
+        self.answering.stop()
+        self.services.engine.load_again()
+        self.keep_ticking()
+
+    # The screen
+
+    def action_fold_thinking(self) -> None:
+        """Show or fold what the model thought."""
+        self.transcript.show_thinking = not self.transcript.show_thinking
+
+    def action_toggle_readout(self) -> None:
+        """Show or hide the figures."""
+        self.toggle_class("-without-readout")
+
+    def action_explain_readout(self) -> None:
+        """Go through the figures."""
+        self.remove_class("-without-readout")
+        self.query_one(Readout).focus()
+
+    def action_help(self) -> None:
+        """Show keys and commands."""
+        self.app.push_screen(HelpScreen())
+
+    def action_palette(self) -> None:
+        """Find a command by its name."""
+        self.app.action_command_palette()
+
+    def action_quit(self) -> None:
+        """Leave."""
+        self.app.exit()
+
+    def action_theme(self, name: str = "") -> None:
+        """Change the colours; without a name, the palette shows what there is."""
+        if name in self.app.available_themes:
+            self.app.theme = name
+        elif name:
+            self.notify(f"There is no theme {name}: {', '.join(sorted(self.app.available_themes))}.", markup=False)
+        else:
+            self.app.search_themes()
+
+    def _question(self) -> Entry | None:
+        """The question that the chosen message is or answers, else the last one."""
+        chosen = self.chosen()
+        talk = self.answering.talk
+        return talk.question_of(chosen.id) if chosen else talk.last_question
+
+    async def _step_branch(self, step: int) -> None:
+        """Show the branch before or after, at the chosen message or at the last one that has branches."""
+        talk = self.answering.talk
+        chosen = self.chosen()
+        forks = [chosen] if chosen else reversed(talk.conversation.path)
+        fork = next((entry for entry in forks if len(talk.conversation.siblings(entry.id)) > 1), None)
+        if fork is None:
+            self.notify("There are no branches here: regenerate an answer or edit a question to make one.")
+        elif await self.quiet():
+            siblings = talk.conversation.siblings(fork.id)
+            place = (siblings.index(talk.conversation[fork.id]) + step) % len(siblings)
+            talk.show(siblings[place].id)
+            self.show_branch()
+
+    def _keep(self, choice: Choice, settings: Settings) -> Choice:
+        """The choice with these settings, kept for the pair when that can be done."""
+        try:
+            return choice.keeping(settings)
+        except LocalspecError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return choice.with_settings(settings)

@@ -1,0 +1,146 @@
+"""Commands about what was said: copies, files, titles, other conversations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from textual import work
+
+from localspec.chat.events import Role
+from localspec.chat.thinking import split_thinking
+from localspec.conversations.conversation import Entry
+from localspec.conversations.export import export_to
+from localspec.conversations.markdown import as_markdown
+from localspec.errors import HistoryError, LocalspecError
+from localspec.tui.attachments import read_attachment
+from localspec.tui.clipboard import copy
+from localspec.tui.rendering.markdown import code_blocks
+from localspec.tui.screens.chat_base import ChatBase
+from localspec.tui.screens.conversations import ConversationsScreen
+from localspec.tui.screens.dialogs import Ask, AskText
+from localspec.tui.widgets.composer import Composer
+
+
+class ConversationCommands(ChatBase):
+    """The actions that need no engine."""
+
+    def action_copy_answer(self) -> None:
+        """Copy the chosen message, or the last answer."""
+        entry = self.chosen() or self.answering.talk.last_answer
+        if entry is None:
+            self.notify("There is nothing to copy yet.")
+        else:
+            said = split_thinking(entry.text)[1] if entry.role is Role.ASSISTANT else entry.text
+            copy(self.app, said, "the message")
+
+    def action_copy_code(self, number: str = "") -> None:
+        """Copy a block of code of the chosen answer, or of the last one that has any."""
+        chosen = self.chosen()
+        entries = [chosen] if chosen else reversed(self.answering.talk.conversation.path)
+        entry = next((entry for entry in entries if code_blocks(entry.text)), None)
+        if entry is None:
+            self.notify("There is no block of code yet.")
+            return
+        count = len(code_blocks(entry.text))
+        if number and not (number.isdecimal() and 1 <= int(number) <= count):
+            self.notify(f"The blocks of code of this answer are numbered 1 to {count}.", severity="warning")
+        else:
+            self.copy_block(entry.id, int(number) if number else count)
+
+    def copy_block(self, entry_id: str, number: int) -> None:
+        """Copy the block of that number, from 1, of an answer."""
+        blocks = code_blocks(self.answering.talk.conversation[entry_id].text)
+        copy(self.app, blocks[number - 1].text, f"block {number} of {len(blocks)}")
+
+    def action_copy_conversation(self) -> None:
+        """Copy all of the branch that is shown."""
+        copy(self.app, as_markdown(self.answering.talk.conversation), "the conversation")
+
+    @work
+    async def action_attach(self, name: str = "") -> None:
+        """Attach a text file."""
+        name = name or await self._text("Attach which text file?")
+        loaded = self.services.engine.loaded
+        if name:
+            try:
+                self.query_one(Composer).attach(read_attachment(name, context=loaded.context_size if loaded else None))
+            except LocalspecError as error:
+                self.notify(str(error), severity="error", markup=False)
+        self.query_one(Composer).focus()
+
+    @work
+    async def action_export(self, name: str = "") -> None:
+        """Write the conversation to a file."""
+        name = name or await self._text("Export to which file? (.md or .json)")
+        if not name:
+            return
+        path = Path(name).expanduser()
+        try:
+            overwrite = path.exists()
+            if overwrite:
+                chosen = await self.app.push_screen_wait(
+                    Ask(f"{path} is there already.", {"o": "overwrite it", "c": "cancel"})
+                )
+                if chosen != "o":
+                    return
+            export_to(path, self.answering.talk.conversation, self.rounds_of, overwrite=overwrite)
+            self.notify(f"The conversation is in {path}.", markup=False)
+        except LocalspecError as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    @work
+    async def action_new(self) -> None:
+        """Begin another conversation."""
+        if await self.quiet():
+            self.show_conversation(self.new_conversation())
+            self.query_one(Composer).focus()
+
+    @work
+    async def action_conversations(self, words: str = "") -> None:
+        """Find a conversation and show it."""
+        screen = ConversationsScreen(
+            self.services.store, self.services.saver, words, current=self.answering.talk.about.id
+        )
+        found = await self.app.push_screen_wait(screen)
+        if (title := screen.renamed.get(self.answering.talk.about.id)) is not None:
+            self.answering.talk.tell_about(replace(self.answering.talk.about, title=title))
+        if found is not None and await self.quiet():
+            await self.open_conversation(found)
+
+    async def open_conversation(self, conversation_id: str) -> None:
+        """Show a conversation that was kept."""
+        try:
+            self.services.saver.flush()
+            self.show_conversation(self.services.store.open(conversation_id))
+        except HistoryError as error:
+            self.notify(str(error), severity="error", markup=False)
+        self.query_one(Composer).focus()
+
+    @work
+    async def action_rename(self, title: str = "") -> None:
+        """Give the conversation another title."""
+        about = self.answering.talk.about
+        title = title or await self._text("Rename the conversation", about.title)
+        if title.strip():
+            self.answering.talk.tell_about(replace(self.answering.talk.about, title=title.strip()))
+
+    @work
+    async def action_system(self, text: str = "") -> None:
+        """Show or set the system prompt."""
+        about = self.answering.talk.about
+        given: str | None = text or await self.app.push_screen_wait(
+            AskText("System prompt (empty: the model's own)", about.system, multi_line=True)
+        )
+        if given is not None:
+            self.answering.talk.tell_about(replace(self.answering.talk.about, system=given.strip()))
+            self.notify("The system prompt counts from the next answer on.")
+
+    def chosen(self) -> Entry | None:
+        """The message that the person chose, if any."""
+        chosen = self.transcript.selected
+        return self.answering.talk.conversation[chosen] if chosen else None
+
+    async def _text(self, title: str, value: str = "") -> str:
+        """What the person writes; "" when nothing."""
+        return await self.app.push_screen_wait(AskText(title, value)) or ""
