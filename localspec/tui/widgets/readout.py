@@ -137,12 +137,9 @@ class Readout(Rows, can_focus=True):
         """Write the rows for another size."""
         self._write()
 
-    def on_focus(self) -> None:
-        """Explain the first figure, or the one that was left."""
-        self._write()
-
-    def on_blur(self) -> None:
-        """Explain nothing any more."""
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Explain the figure that was left, or nothing any more."""
+        super().watch_has_focus(has_focus)
         self._write()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
