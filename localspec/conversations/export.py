@@ -31,11 +31,11 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from localspec.chat.events import AnswerRound
+from localspec.chat.events import AnswerRound, AnswerToken
 from localspec.conversations.conversation import Conversation, Entry
 from localspec.conversations.markdown import as_markdown
 from localspec.errors import FileExistsAlreadyError, LocalspecError
@@ -44,6 +44,9 @@ from localspec.terminal import visible_json
 __all__ = ["SCHEMA", "RoundsOf", "as_json", "as_markdown", "export_to"]
 
 SCHEMA = 1
+
+_ROUND_KEYS = [each.name for each in fields(AnswerRound)]
+_TOKEN_KEYS = [each.name for each in fields(AnswerToken)]
 
 RoundsOf = Callable[[str], Iterable[AnswerRound]]
 """The rounds of the answer of that id, as `ConversationStore.rounds`."""
@@ -54,7 +57,7 @@ def as_json(conversation: Conversation, rounds_of: RoundsOf) -> str:
     head = conversation.head
     about = {"schema": SCHEMA, **asdict(conversation.about), "head": head and head.id}
     beginning = visible_json(_finite(about)).removesuffix("}")
-    entries = ",\n".join(visible_json(_finite(_entry(entry, rounds_of))) for entry in conversation.entries)
+    entries = ",\n".join(visible_json(_entry(entry, rounds_of)) for entry in conversation.entries)
     return f'{beginning}, "entries": [\n{entries}\n]}}\n'
 
 
@@ -107,11 +110,18 @@ def _write_whole(path: Path, content: bytes) -> None:
 
 
 def _entry(entry: Entry, rounds_of: RoundsOf) -> dict[str, Any]:
-    row = asdict(entry)
+    row: dict[str, Any] = _finite(asdict(entry))
     if entry.facts is None:
         return {**row, "rounds": None}
     row["facts"]["statistics"]["origins"] = dict(entry.facts.statistics.origins)
-    return {**row, "rounds": [asdict(each) for each in rounds_of(entry.id)]}
+    return {**row, "rounds": [_round(each) for each in rounds_of(entry.id)]}
+
+
+def _round(finished: AnswerRound) -> dict[str, Any]:
+    # Not `asdict`: a long conversation has a hundred thousand of them, and that takes ten seconds.
+    row = {name: getattr(finished, name) for name in _ROUND_KEYS}
+    tokens = [{name: getattr(token, name) for name in _TOKEN_KEYS} for token in finished.tokens]
+    return {**row, "tokens": tokens}
 
 
 def _finite(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -115,7 +116,7 @@ class HistoryConnection:
         """
         with self._lock, _in_words(self._path):
             if self._connection is None:
-                self._connection, self.finds_words = _connect(self._path)
+                self._connection, self.finds_words = _connect_patiently(self._path)
             yield self._connection
 
     @contextmanager
@@ -161,6 +162,18 @@ class HistoryConnection:
                 self._connection = None
 
 
+def _connect_patiently(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """As `_connect`, tried again while another program makes the file: SQLite itself does not wait for that."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            return _connect(path)
+        except sqlite3.OperationalError as error:
+            if _kind(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
 def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     """A connection to an up-to-date file, and whether it has an index of words."""
     try:
@@ -174,7 +187,10 @@ def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         # Before anything is written: a file that is not ours must stay as it is.
+        # At one moment, too: another program may be making it.
+        connection.execute("BEGIN")
         version = _version(connection, path)
+        connection.execute("COMMIT")
         if _pragma(connection, "journal_mode") != "wal":
             _pragma(connection, "journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -216,7 +232,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another program may have done it meanwhile.
-        for number, statements in enumerate(MIGRATIONS[_version(connection, path) :], _version(connection, path) + 1):
+        version = _version(connection, path)
+        for number, statements in enumerate(MIGRATIONS[version:], version + 1):
             for statement in statements:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number}")
@@ -234,7 +251,7 @@ def _has_words(connection: sqlite3.Connection) -> bool:
         connection.execute("SELECT 1 FROM words LIMIT 0")
     except sqlite3.OperationalError as error:
         # An SQLite without FTS5, or with one before 3.34, knows no such module or tokenizer.
-        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+        if _kind(error) != sqlite3.SQLITE_ERROR:
             raise
         return False
     return True
@@ -250,10 +267,13 @@ def _in_words(path: Path) -> Iterator[None]:
 
 
 def _told(error: sqlite3.Error, path: Path) -> HistoryError:
-    # The low byte is the kind of the error, the rest the place where it arose.
-    kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    title, hint = _WORDS_FOR.get(kind, ("The file of conversations cannot be used", _ANEW))
+    title, hint = _WORDS_FOR.get(_kind(error), ("The file of conversations cannot be used", _ANEW))
     return HistoryError(title, f"{path}: {error}.", hint or _unwritable_hint(path))
+
+
+def _kind(error: sqlite3.Error) -> int:
+    # The low byte of a code is the kind of the error, the rest the place where it arose.
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
 def _unwritable_hint(path: Path) -> str:
