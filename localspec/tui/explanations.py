@@ -79,17 +79,17 @@ def _speed(shown: Figures) -> str:
 def _speed_up(shown: Figures) -> str:
     if shown.speed_up is None or shown.off is None:
         return ""
-    return f"Now {shown.tokens_per_second:.1f} / {shown.off:.1f}."
+    return f"This answer: {shown.tokens_per_second:.1f} / {shown.off:.1f}."
 
 
 def _acceptance(shown: Figures) -> str:
     statistics = shown.statistics
-    return f"Now {statistics.accepted:,} / {statistics.drafted:,}." if statistics.drafted else ""
+    return f"This answer: {statistics.accepted:,} / {statistics.drafted:,}." if statistics.drafted else ""
 
 
 def _tau(shown: Figures) -> str:
     statistics = shown.statistics
-    return f"Now {statistics.emitted:,} / {statistics.rounds:,}." if statistics.rounds else ""
+    return f"This answer: {statistics.emitted:,} / {statistics.rounds:,}." if statistics.rounds else ""
 
 
 def _rounds(shown: Figures) -> str:

@@ -41,10 +41,12 @@ class Row:
         return None if not self.figures else self.figures[0 if cell < self.middle else -1]
 
     def styled(self, figure: Figure, style: str) -> Row:
-        """The row with all that tells about a figure in another style."""
+        """The row with all words that tell about a figure in another style."""
         spans, cell = [], 0
         for text, own in self.spans:
-            spans.append((text, style if self.figure_at(cell) is figure and text.strip() else own))
+            # A bar in reverse would show what is missing.
+            keeps = own in _BARS or not text.strip() or self.figure_at(cell) is not figure
+            spans.append((text, own if keeps else style))
             cell += cell_len(text)
         return replace(self, spans=tuple(spans))
 
@@ -78,6 +80,8 @@ def drop_to(rows: Sequence[Row], height: int) -> list[Row]:
         del kept[last]
     return kept
 
+
+_BARS = frozenset({"bar", "track"})
 
 _SAME_SPACES = frozenset({"muted", "strong", "large", "good", "bad", "kept", "corrected", "bonus"})
 """Styles in which a space looks as in "plain"."""
