@@ -143,9 +143,7 @@ def _without_files(models: Mapping[str, Any]) -> dict[str, Any]:
 def _leaves(name: str, one: Any, other: Any) -> Iterable[str]:
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*one, *other)):
-            # Measured anew each time: it is never quite the same.
-            if key != "bandwidth_bytes_per_second":
-                yield from _leaves(f"{name} {key}".strip(), one.get(key), other.get(key))
+            yield from _leaves(f"{name} {key}".strip(), one.get(key), other.get(key))
     elif one != other:
         yield f"{name.replace('_', ' ')}: {_shown(one)} and {_shown(other)}"
 

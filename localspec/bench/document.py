@@ -8,10 +8,11 @@ Version 1 ("schema": 1; a later version changes the number when a key changes it
     plan          arms (by name: pair, sampling, speculation), tasks (id: digest of kind and turns), tasks_name, runs,
                   max_tokens, system
     environment   localspec, python, machine, devices, llama_cpp (version, bindings, features: the build flags of each
-                  backend), energy (how it was measured, or why not), bandwidth_bytes_per_second (of this machine's
-                  memory, measured; or null)
+                  backend), energy (how it was measured, or why not)
     models        by pair: target and draft (file, name, description, bytes, parameters, device, sha256), context,
                   threads, kv_type, flash_attention
+    memory        by pair, or null: weight_bytes (of the target, read for each token), kv_bytes (for each token and each
+                  token of context), bytes_per_second (read by this machine), measured (or from a table), how
     pass_times    by pair: target and draft, each a list of [tokens in the pass, median seconds]
     left_out      tasks that did not fit the context: id and reason
     records       one for each generation:
@@ -58,6 +59,7 @@ class Document:
     plan: dict[str, Any]
     environment: dict[str, Any]
     models: dict[str, Any]
+    memory: dict[str, Any]
     pass_times: dict[str, Any]
     records: tuple[Record, ...]
     complete: bool
@@ -89,6 +91,7 @@ def write_document(document: Document, report: Report, path: Path) -> None:
         "plan": document.plan,
         "environment": document.environment,
         "models": document.models,
+        "memory": document.memory,
         "pass_times": document.pass_times,
         "left_out": document.left_out,
         "records": [as_json(record) for record in document.records],
@@ -133,7 +136,7 @@ def read_document(path: Path) -> Document:
 
 
 _WANTED = "Name a file that `localspec bench --json FILE` wrote."
-_PLAIN = ("plan", "environment", "models", "pass_times", "complete", "left_out", "made")
+_PLAIN = ("plan", "environment", "models", "memory", "pass_times", "complete", "left_out", "made")
 
 
 def report_as_json(report: Report) -> dict[str, Any]:

@@ -8,8 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 from localspec import __version__, doctor
+from localspec.bench.bandwidth import Bandwidth, bandwidth_of_device, measure_bandwidth
 from localspec.bench.energy import EnergyMeter
+from localspec.bench.roofline import work_of_file
 from localspec.engine.messages import Loaded, LoadedModel, LoadPair, ModelSettings
+from localspec.errors import LocalspecError
 from localspec.pairs.progress import never
 from localspec.pairs.verified import sha256_of
 
@@ -51,6 +54,38 @@ def models_of(loading: LoadPair, loaded: Loaded, hashes: Mapping[str, str] | Non
         "kv_type": loading.kv_type,
         "flash_attention": loading.flash_attention,
     }
+
+
+def memory_of(loading: LoadPair, loaded: Loaded, machine: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a token of the target must read, and how fast this machine reads; None where either cannot be told.
+
+    Args:
+        loading: names the target's file.
+        loaded: names its device.
+        machine: what `machine_now` said.
+    """
+    try:
+        work = work_of_file(loading.target.path, loading.kv_type)
+        bandwidth = _bandwidth(loaded, machine)
+    except LocalspecError:
+        # The bound is an extra: a benchmark is worth its time without it.
+        return None
+    if bandwidth is None:
+        return None
+    return {
+        "weight_bytes": work.weight_bytes,
+        "kv_bytes": work.kv_bytes,
+        "bytes_per_second": bandwidth.bytes_per_second,
+        "measured": bandwidth.measured,
+        "how": bandwidth.how,
+    }
+
+
+def _bandwidth(loaded: Loaded, machine: Mapping[str, Any]) -> Bandwidth | None:
+    if loaded.target.device == "CPU":
+        return measure_bandwidth(loaded.threads)
+    found = [device["description"] for device in machine["devices"] if device["name"] == loaded.target.device]
+    return bandwidth_of_device(found[0]) if found else None
 
 
 def hashes_of(

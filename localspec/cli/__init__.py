@@ -43,6 +43,8 @@ COMMANDS = (
     Command("show", "all that is known of a pair", "localspec.cli.pairs.show"),
     Command("match", "which drafts on this machine fit a model, and why not the others", "localspec.cli.pairs.match"),
     Command("rm", "delete a pair's files, but none that others use", "localspec.cli.pairs.rm"),
+    Command("bench", "measure what speculation is worth here, and compare settings", "localspec.cli.bench"),
+    Command("explain", "what speculation does on this machine, from figures measured now", "localspec.cli.explain"),
     Command("doctor", "check this machine and say what to do", "localspec.cli.doctor"),
 )
 

@@ -1,0 +1,1 @@
+"""The page of a benchmark: one file, plots as inline SVG."""

@@ -1,0 +1,1 @@
+"""`localspec bench`, step by step: plan, measure, compare."""
