@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from localspec.chat.events import Message
+from localspec.chat.prompt import PromptWriter, Transcript
 from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.costs import pass_seconds
@@ -69,7 +71,7 @@ class LoadedPair:
                 self._contexts.append(owned.enter_context(Context(draft, options)))
                 _require_roll_back(self._contexts)
             self._tokenizer = tokenizer = Tokenizer(target)
-            template = ChatTemplate(
+            self._template = template = ChatTemplate(
                 target.chat_template, tokenizer.special_texts, tokenizer.bos_text, tokenizer.eos_text
             )
             self.session = ChatSession(
@@ -88,6 +90,26 @@ class LoadedPair:
                 notes=tuple(filter(None, (template.note, _beyond_training(target, self._contexts[0].capacity)))),
             )
             self._owned = owned.pop_all()
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        """The target's context and, where there is a draft, the draft's."""
+        return tuple(self._contexts)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The target's."""
+        return self._tokenizer
+
+    def prompt_tokens(self, messages: Sequence[Message]) -> list[int]:
+        """The ids of a conversation, up to where the answer begins.
+
+        Raises:
+            LocalspecError: the template refuses it.
+        """
+        writer = PromptWriter(self._template, self._tokenizer)
+        prompt = writer.write(messages)
+        return Transcript(self._tokenizer).encode(writer.text(prompt), prompt.barrier)
 
     def cancel_passes_when(self, cancelled: Callable[[], bool]) -> None:
         """Let long passes of both models ask `cancelled` whether to stop half-way."""
