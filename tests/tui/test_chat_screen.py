@@ -9,6 +9,7 @@ from localspec.tui.engine_state import Stage
 from localspec.tui.screens.compare import CompareScreen
 from localspec.tui.screens.help import HelpScreen
 from localspec.tui.widgets.composer import Composer
+from localspec.tui.widgets.conversation_list import ConversationList
 from localspec.tui.widgets.notice import Notice
 from tests.tui.conftest import Start
 from tests.tui.scripted_engine import ScriptedEngine
@@ -186,7 +187,8 @@ async def test_conversations_are_kept_found_and_resumed_with_their_settings(star
         await chatting.press("f5")
         await chatting.until(lambda: "Tell me of cats" in chatting.screen)
         await chatting.press(*"cats")
-        await chatting.until(lambda: "Tell me of dogs" not in chatting.screen)
+        found = chatting.app.screen.query_one(ConversationList)
+        await chatting.until(lambda: [listed.title for listed in found._listed] == ["Tell me of cats"])
         await chatting.press("enter")
         await chatting.until(lambda: chatting.texts == ["Tell me of cats", "About cats."])
         assert not chatting.chat.answering.settings.speculation
