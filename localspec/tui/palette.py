@@ -105,12 +105,13 @@ def providers() -> set[type[Provider]]:
 
 
 def _name(action: Action) -> str:
-    """Its title, and its word where that is another one."""
-    return action.title if action.slash in action.title else f"{action.title} /{action.slash}"
+    """Its title, and its word for those who type it here."""
+    return f"{action.title}  /{action.slash}" if action.slash else action.title
 
 
 def _shown(offer: Offer) -> Content:
-    return Content.assemble(offer.name, (f"  {offer.key}", "$foreground 65%") if offer.key else "")
+    title, gap, word = offer.name.partition("  /")
+    return Content.assemble(title, (f"{gap}{word}", "$foreground 65%"), f"  {offer.key}" if offer.key else "")
 
 
 def _help(offer: Offer) -> str:

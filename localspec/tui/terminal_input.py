@@ -1,7 +1,8 @@
-"""What a terminal sends, read so that a paste arrives whole, whatever is in it.
+"""What a terminal sends, read so that a paste arrives whole, and Alt+Enter is not Enter.
 
 Textual takes a paste apart at every escape character: what follows it comes as key presses, and a line end among them
-as Enter. So a pasted log with colours would type, and send, half of itself. And a byte that is not UTF-8 ends its app.
+as Enter. So a pasted log with colours would type, and send, half of itself. Alt+Enter, which most terminals send as an
+escape and a line end, is Enter to it and would send too. And a byte that is not UTF-8 ends its app.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _START = "\x1b[200~"
 _END = "\x1b[201~"
 
+_ALT_ENTER = "\x1b\r"
+
 _WAIT = 0.1
 """Seconds without input after which a key sequence that was begun is taken as it is; Textual's own."""
 
@@ -30,7 +33,7 @@ _WAIT_FOR_MARKER = 0.02
 """The same for what may be the beginning of a paste: the terminal sends that in one piece, which a read may cut."""
 
 
-class PasteParser(XTermParser):
+class InputParser(XTermParser):
     """Takes whole pastes out of the input before its keys are looked at: at once, where Textual goes by characters."""
 
     def __init__(self) -> None:
@@ -52,8 +55,7 @@ class PasteParser(XTermParser):
         while data:
             if self._paste is None:
                 keys, marker, data = self._until(_START, data)
-                if keys:
-                    yield from super().feed(keys)
+                yield from self._keys(keys)
                 self._paste = [] if marker else None
             else:
                 pasted, marker, data = self._until(_END, data)
@@ -69,6 +71,15 @@ class PasteParser(XTermParser):
             yield from super().feed(keys)
         yield from super().tick()
 
+    def _keys(self, data: str) -> Iterable[Message]:
+        """The events in what is no paste."""
+        while data:
+            keys, found, data = data.partition(_ALT_ENTER)
+            if keys:
+                yield from super().feed(keys)
+            if found:
+                yield events.Key("alt+enter", None)
+
     def _until(self, marker: str, data: str) -> tuple[str, str, str]:
         """As `str.partition`, but that the beginning of a marker at the end of what was read is held back."""
         before, found, after = data.partition(marker)
@@ -78,7 +89,7 @@ class PasteParser(XTermParser):
         return before, found, after
 
 
-def whole_paste_driver() -> type[Driver] | None:
+def terminal_driver() -> type[Driver] | None:
     """The driver for an app on this system's terminals; None for Textual's own.
 
     Windows has another way to read, and Windows Terminal takes escape characters out of a paste itself.
@@ -87,12 +98,12 @@ def whole_paste_driver() -> type[Driver] | None:
         return None
     from textual.drivers.linux_driver import LinuxDriver  # noqa: PLC0415 - not there on Windows
 
-    class WholePasteDriver(LinuxDriver):
+    class TerminalDriver(LinuxDriver):
         """Textual's driver, with another parser."""
 
         def run_input_thread(self) -> None:
             """Read until the app ends."""
-            parser = PasteParser()
+            parser = InputParser()
             decode = codecs.getincrementaldecoder("utf-8")("replace").decode
             with selectors.SelectSelector() as selector:
                 selector.register(self.fileno, selectors.EVENT_READ)
@@ -108,4 +119,4 @@ def whole_paste_driver() -> type[Driver] | None:
             for message in messages:
                 self.process_message(message)
 
-    return WholePasteDriver
+    return TerminalDriver

@@ -59,6 +59,15 @@ class SearchField(Input):
     class DeleteAtEnd(Message):
         """Delete was pressed with nothing behind the cursor."""
 
+    def __init__(self, words: str) -> None:
+        """Begin with some words."""
+        super().__init__(words, placeholder="Search titles and messages", select_on_focus=False)
+        self.cursor_blink = False
+
+    def validate_value(self, value: str) -> str:
+        """The words as they can be drawn: `Input` itself hands control characters to the terminal."""
+        return visible(value).replace("\n", " ")
+
     def action_delete_right(self) -> None:
         """Delete what is behind the cursor."""
         if self.cursor_position >= len(self.value) and self.selection.is_empty:
@@ -119,24 +128,25 @@ class ConversationsScreen(ModalScreen[str | None]):
         self._keeper = keeper
         self._current = current
         self._list = ConversationList()
-        self._field = SearchField(words, placeholder="Search titles and messages", select_on_focus=False)
+        self._words = words
         self._state = Static("", classes="state", markup=False)
         self._listed: Sequence[Listed] = ()
         self._wanted = (words, _AT_FIRST)
         self._shown: tuple[str, int] | None = None
         self._reading = False
+        self._opens = False
 
     def compose(self) -> ComposeResult:
         """Field, list, what can be done."""
         with Vertical(id="frame") as frame:
             frame.border_title = "Conversations"
-            yield self._field
+            yield SearchField(self._words)
             yield self._list
             yield self._state
 
     def on_mount(self) -> None:
         """Read the list."""
-        self._field.focus()
+        self.query_one(SearchField).focus()
         self._read()
 
     @on(Input.Changed)
@@ -187,6 +197,7 @@ class ConversationsScreen(ModalScreen[str | None]):
         if other_words:
             self._list.choose_first()
         self._say_what_is_there()
+        self._open_what_is_meant()
 
     def _say_what_is_there(self) -> None:
         if self._listed:
@@ -211,9 +222,15 @@ class ConversationsScreen(ModalScreen[str | None]):
     @on(ConversationList.Opened)
     def _open(self, event: Message) -> None:
         event.stop()
-        # Enter after the last letter means what these words find, not what the ones before did.
-        if self._list.chosen is not None and self._shown is not None and self._shown[0] == self._field.value:
-            self.dismiss(self._list.chosen.id)
+        self._opens = True
+        self._open_what_is_meant()
+
+    def _open_what_is_meant(self) -> None:
+        """Open the chosen one once the list is that of the words: Enter may come before what they find."""
+        if self._opens and self._shown is not None and self._shown[0] == self._wanted[0]:
+            self._opens = False
+            if self._list.chosen is not None:
+                self.dismiss(self._list.chosen.id)
 
     @work
     async def action_rename(self) -> None:

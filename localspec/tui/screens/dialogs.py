@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Static
 
 from localspec.errors import LocalspecError
 from localspec.terminal import visible
@@ -125,26 +125,17 @@ class AskText(Dialog[str | None]):
         keys = "Enter done · Ctrl+J new line · Esc back" if self._multi_line else "Enter done · Esc back"
         with Vertical(id="frame") as frame:
             frame.border_title = _words(self._title).markup
-            if self._multi_line:
-                yield PromptArea(self._placeholder, id="field")
-            else:
-                yield Input(self._value, placeholder=self._placeholder, select_on_focus=False, id="field")
+            yield PromptArea(self._placeholder, single_line=not self._multi_line, id="field")
             yield Static(keys, classes="keys", markup=False)
 
     def on_mount(self) -> None:
         """Put the cursor at the end."""
-        if self._multi_line:
-            area = self.query_one(PromptArea)
-            area.load_text(self._value)
-            area.move_cursor(area.document.end)
-
-    @on(Input.Submitted)
-    def _take_line(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.dismiss(event.value)
+        area = self.query_one(PromptArea)
+        area.load_text(self._value)
+        area.move_cursor(area.document.end)
 
     @on(PromptArea.Entered)
-    def _take_lines(self, event: PromptArea.Entered) -> None:
+    def _take(self, event: PromptArea.Entered) -> None:
         event.stop()
         self.dismiss(self.query_one(PromptArea).text)
 

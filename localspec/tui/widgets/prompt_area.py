@@ -100,14 +100,28 @@ class PromptArea(TextArea, inherit_bindings=False):
 
         time: float
 
-    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:  # noqa: A002 - as Textual calls it
-        """Begin empty; `placeholder` is what an empty text says."""
+    def __init__(
+        self,
+        placeholder: str = "",
+        *,
+        single_line: bool = False,
+        id: str | None = None,  # noqa: A002 - as Textual calls it
+    ) -> None:
+        """Begin empty.
+
+        Args:
+            placeholder: what an empty text says.
+            single_line: whether the text is a line, as a title or a path is; Textual's `Input` would draw its control
+                characters.
+            id: of the widget.
+        """
         super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False, id=id)
         self.document = PromptDocument("")
         self.wrapped_document = WrappedDocument(self.document)
         self.navigator = DocumentNavigator(self.wrapped_document)
         self.cursor_blink = False  # idle means idle
         self.match_cursor_bracket = False  # it walks through the text at every key
+        self._single_line = single_line
         self.offers = False
         """Whether there is a list that Up, Down and Tab belong to."""
 
@@ -123,6 +137,8 @@ class PromptArea(TextArea, inherit_bindings=False):
     def paste(self, text: str) -> None:
         """Take a pasted text: into the text, or up to where it is attached when it is large."""
         text = line_ends(text)
+        if self._single_line:
+            text = " ".join(text.split("\n"))
         if is_large(text, len(self.text)):
             self.post_message(self.PastedLarge(text))
         elif result := self.replace(text, *self.selection, maintain_selection_offset=False):
@@ -142,6 +158,8 @@ class PromptArea(TextArea, inherit_bindings=False):
         """The keys that mean something else here than in a text area."""
         if event.key == "enter":
             self.post_message(self.Entered())
+        elif event.key in _NEW_LINE_KEYS and self._single_line:
+            pass
         elif event.key in _NEW_LINE_KEYS:
             self.replace("\n", *self.selection, maintain_selection_offset=False)
         elif event.key == "tab" and self.offers:
