@@ -33,7 +33,7 @@ from localspec.decoding.language_model import keep_common_prefix
 from localspec.decoding.loop import speculate
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Round, Turn, never
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.llama.bindings import low
 from localspec.llama.context import Context

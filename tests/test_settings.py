@@ -8,7 +8,7 @@ import pytest
 
 from localspec.chat.events import SpeculationSettings
 from localspec.decoding.draft_length import LONGEST_DRAFT
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.messages import LoadPair, ModelSettings
 from localspec.errors import UsageError
 from localspec.settings import KEYS, Settings, from_environment, from_file, from_flags, keys, merge

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from localspec.decoding.rounds import Finish, Origin, Round
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from localspec.decoding.coupling import shared_choice
 from localspec.decoding.distributions import Certain, Distribution, residual
 from localspec.decoding.rounds import Draft
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 
 Target = Callable[[int], Distribution]
 """Target(i) is p after the text and the first i drafted tokens, 0 <= i <= n; computed only when asked for."""

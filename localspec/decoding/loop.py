@@ -10,7 +10,8 @@ from localspec.decoding.distributions import Distribution
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.language_model import LanguageModel, LogitRows
 from localspec.decoding.rounds import Finish, Origin, Round, Turn
-from localspec.decoding.sampling import SamplingSettings, to_distribution
+from localspec.decoding.sampling import to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
 
 
 def speculate(target: LanguageModel, drafter: Drafter, text: Sequence[int], turn: Turn) -> Generator[Round, None, None]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from localspec.decoding.acceptance import AcceptanceRule
     from localspec.decoding.distributions import Distribution
     from localspec.decoding.draft_length import DraftLength
-    from localspec.decoding.sampling import SamplingSettings
+    from localspec.decoding.sampling_settings import SamplingSettings
 
 
 class Origin(StrEnum):

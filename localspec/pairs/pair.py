@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from localspec.decoding.sampling import SamplingSettings
+    from localspec.decoding.sampling_settings import SamplingSettings
 
 # A machine sold as 16 GB reports a little less: the firmware and the graphics take their part.
 _MEMORY_TOLERANCE = 0.9

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from localspec.chat.events import SpeculationSettings
+from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.engine.messages import LoadPair, ModelSettings
 from localspec.errors import UsageError
 from localspec.settings.kinds import (
     Kind,
@@ -22,9 +25,6 @@ from localspec.settings.kinds import (
 )
 
 if TYPE_CHECKING:
-    from localspec.chat.events import SpeculationSettings
-    from localspec.decoding.sampling import SamplingSettings
-    from localspec.engine.messages import LoadPair
     from localspec.pairs.memory_fit import Wanted
 
 
@@ -77,8 +77,6 @@ class Settings:
 
     def sampling(self) -> SamplingSettings:
         """How tokens are drawn."""
-        from localspec.decoding.sampling import SamplingSettings  # noqa: PLC0415 - brings numpy: --help has no time for it
-
         return SamplingSettings(
             temperature=self.temperature,
             top_k=self.top_k,
@@ -94,8 +92,6 @@ class Settings:
 
     def speculating(self, *, with_draft: bool) -> SpeculationSettings:
         """How to guess and accept; `with_draft` says whether a draft model is loaded."""
-        from localspec.chat.events import SpeculationSettings  # noqa: PLC0415 - brings numpy: --help has no time for it
-
         return SpeculationSettings(
             enabled=self.drafts and with_draft,
             drafter="model" if with_draft else "none",
@@ -105,8 +101,6 @@ class Settings:
 
     def loading(self, target: Path, draft: Path | None) -> LoadPair:
         """How to load these two files."""
-        from localspec.engine.messages import LoadPair, ModelSettings  # noqa: PLC0415 - brings numpy, as above
-
         return LoadPair(
             target=ModelSettings(target, self.device, self.gpu_layers),
             draft=None if draft is None else ModelSettings(draft, self.draft_device, self.draft_gpu_layers),
@@ -118,7 +112,7 @@ class Settings:
 
     def wanted(self, context: int) -> Wanted:
         """What the caches are to hold; `context` tokens when the person said nothing."""
-        from localspec.pairs.memory_fit import Wanted  # noqa: PLC0415 - psutil: --help has no time for it
+        from localspec.pairs.memory_fit import Wanted  # noqa: PLC0415 - brings psutil: --help has no time for it
 
         return Wanted(self.context or context, self.kv_type, self.flash_attention != "off")
 

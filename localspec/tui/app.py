@@ -12,9 +12,6 @@ from textual.worker import get_current_worker
 
 from localspec import locations
 from localspec.errors import LocalspecError, UsageError
-from localspec.pairs.choosing import FirstChoice
-from localspec.pairs.progress import PullProgress, Report
-from localspec.settings.choice import Choice, choice_of_demo, first_choice_without_asking
 from localspec.tui.palette import providers
 from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
 from localspec.tui.screens.chat import ChatScreen
@@ -22,7 +19,9 @@ from localspec.tui.services import Opening, Services
 from localspec.tui.themes import THEMES
 
 if TYPE_CHECKING:
-    pass
+    from localspec.pairs.choosing import FirstChoice
+    from localspec.pairs.progress import PullProgress, Report
+    from localspec.settings.choice import Choice
 
 
 class ChatApp(App[LocalspecError | None]):
@@ -52,12 +51,7 @@ class ChatApp(App[LocalspecError | None]):
         known = self._preferences.theme in self.available_themes
         self.theme = self._preferences.theme if known else Preferences().theme
         self.push_screen(self.chat)
-        sources = self.services.sources
-        self.call_after_refresh(
-            self._choose,
-            lambda report: first_choice_without_asking(sources, report, draft_always=True),
-            at_start=True,
-        )
+        self.call_after_refresh(self._choose, self._first_choice, at_start=True)
 
     def on_unmount(self) -> None:
         """Keep how the screen looks."""
@@ -66,7 +60,17 @@ class ChatApp(App[LocalspecError | None]):
 
     @on(ChatScreen.DemoWanted)
     def _demo_wanted(self) -> None:
-        self._choose(lambda _: choice_of_demo(self.services.sources, draft_always=True))
+        self._choose(self._demo_choice)
+
+    def _first_choice(self, report: Report) -> Choice | FirstChoice:
+        from localspec.settings.choice import first_choice_without_asking  # noqa: PLC0415 - the first frame has no time for it
+
+        return first_choice_without_asking(self.services.sources, report, draft_always=True)
+
+    def _demo_choice(self, _: Report) -> Choice:
+        from localspec.settings.choice import choice_of_demo  # noqa: PLC0415 - the first frame has no time for it
+
+        return choice_of_demo(self.services.sources, draft_always=True)
 
     @work(thread=True, exclusive=True, group="choice")
     def _choose(self, decide: Callable[[Report], Choice | FirstChoice], *, at_start: bool = False) -> None:
@@ -87,10 +91,12 @@ class ChatApp(App[LocalspecError | None]):
             self.call_from_thread(self._chosen, chosen)
 
     def _chosen(self, chosen: Choice | FirstChoice) -> None:
-        if isinstance(chosen, Choice):
-            self.chat.use(chosen)
-        else:
+        from localspec.pairs.choosing import FirstChoice  # noqa: PLC0415 - the first frame has no time for it
+
+        if isinstance(chosen, FirstChoice):
             self.chat.propose(chosen)
+        else:
+            self.chat.use(chosen)
 
     def _refused(self, error: LocalspecError, at_start: bool) -> None:
         # A wrong call ends the program as it does everywhere; what can be mended in the app keeps it open.

@@ -9,7 +9,7 @@ from statistics import median
 from localspec.chat.events import AnswerEnd, AnswerRequest, SpeculationSettings
 from localspec.decoding.acceptance import rule_for
 from localspec.decoding.draft_length import FixedLength
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.engine.messages import LoadPair
 from localspec.tui.difference import Difference, first_difference

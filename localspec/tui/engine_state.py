@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from localspec.engine.messages import Loaded, LoadProgress, MeasurePasses, PassTimes
 from localspec.errors import EngineDiedError, LocalspecError
-from localspec.settings.choice import Choice
 from localspec.tui.engine_link import EngineLink, Job
+
+if TYPE_CHECKING:
+    from localspec.settings.choice import Choice
 
 _MEASURED_PASSES = 7
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound
 from localspec.conversations.conversation import AnswerFacts
-from localspec.decoding.acceptance import rule_for
 from localspec.decoding.rounds import Origin
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.tui.figures import Figures, Progress, RoundMark
@@ -165,6 +164,8 @@ def _speculates(request: AnswerRequest) -> bool:
 
 def _rule(request: AnswerRequest) -> tuple[str, bool]:
     """Name of the acceptance rule that the engine will use, and whether it is lossless."""
+    from localspec.decoding.acceptance import rule_for  # noqa: PLC0415 - brings numpy: the first frame has no time for it
+
     try:
         rule = rule_for(request.speculation.acceptance, request.sampling)
     except ValueError:

@@ -16,7 +16,7 @@ from localspec.chat.events import (
 from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.drafters.model import ModelDrafter
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from tests.chat.scripted import CHATML, CONTROLS, PieceTokenizer, ScriptedModel, script, wrong_sometimes
 
 PIECES = [

@@ -15,7 +15,7 @@ from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.rounds import Finish
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.llama.context import Context, EvaluationCancelledError
 from localspec.llama.context_options import ContextOptions
 from localspec.llama.model import Model

@@ -13,7 +13,7 @@ from localspec.chat.events import (
     Role,
     SpeculationSettings,
 )
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import UsageError
 from tests.chat.scripted import CHATML, script
 from tests.chat.talk import GREEDY, Talk, finished, tokens_of

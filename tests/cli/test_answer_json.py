@@ -7,7 +7,7 @@ from pathlib import Path
 from localspec.chat.events import AnswerRequest, Message, Role
 from localspec.cli.answer_json import answer_as_json
 from localspec.cli.answering import Answered
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.messages import Loaded, LoadedModel, LoadPair, ModelSettings
 from localspec.errors import EngineDiedError
 from tests.cli.answers import end, shown

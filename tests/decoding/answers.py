@@ -14,7 +14,7 @@ from localspec.decoding.language_model import LanguageModel
 from localspec.decoding.loop import speculate
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Draft, Round, Turn, never
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 
 GREEDY = SamplingSettings(temperature=0.0)
 

@@ -14,7 +14,7 @@ from localspec.decoding.acceptance import AcceptanceRule, Coupled, Greedy, Rejec
 from localspec.decoding.coupling import shared_choice
 from localspec.decoding.distributions import Distribution, Probabilities, Sparse, residual
 from localspec.decoding.rounds import Draft
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.scenarios import FAR, PLAIN, SCENARIOS, RuleMaker, Scenario
 
 _TOKENS = np.arange(7)

@@ -15,7 +15,7 @@ from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.loop import speculate
 from localspec.decoding.rounds import Draft, Round, Turn
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.exactness import Tally
 from tests.decoding.reference_sampling import boundary_margin, exact_probabilities
 from tests.decoding.table_model import Table, TableModel, near, random_table

@@ -14,7 +14,8 @@ from localspec.decoding.distributions import Certain, Dense, Sparse, padded_weig
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.rounds import Origin
-from localspec.decoding.sampling import SamplingSettings, to_distribution
+from localspec.decoding.sampling import to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.exactness import TEST_ERROR
 from tests.decoding.scenarios import FAR, PLAIN, SCENARIOS, TARGET, Scenario, answer_once
 from tests.decoding.table_model import Table, TableModel, near

@@ -17,7 +17,7 @@ import pytest
 from localspec.decoding.acceptance import Rejection, Typical, rule_for
 from localspec.decoding.distributions import Dense, Distribution, Sparse, padded_weights, residual
 from localspec.decoding.rounds import Draft
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.exactness import find_error
 from tests.decoding.planted_errors import PLANTED, Claims, OpenRejection
 from tests.decoding.scenarios import PLAIN, SCENARIOS, RuleMaker, Scenario, gather

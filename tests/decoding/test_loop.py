@@ -12,7 +12,7 @@ from localspec.decoding.acceptance import AcceptanceRule, rule_for
 from localspec.decoding.draft_length import LONGEST_DRAFT, FixedLength
 from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.rounds import Finish, Origin, Round
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 from tests.decoding.answers import GREEDY, Pair, ScriptedDrafter, pair_of, turn
 from tests.decoding.scenarios import CLOSE, FAR, PLAIN, TARGET

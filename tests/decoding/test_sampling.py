@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from localspec.decoding.distributions import Certain, Dense, Sparse
-from localspec.decoding.sampling import SamplingSettings, confidence, to_distribution
+from localspec.decoding.sampling import confidence, to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.reference_sampling import boundary_margin, exact_probabilities
 from tests.decoding.scenarios import PLAIN
 

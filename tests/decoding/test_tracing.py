@@ -10,7 +10,7 @@ import pytest
 from localspec.decoding.acceptance import Rejection
 from localspec.decoding.distributions import Distribution
 from localspec.decoding.rounds import Origin
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.tracing import JudgedRound, WatchedRejection
 from tests.decoding.answers import GREEDY, Pair, pair_of, turn
 from tests.decoding.scenarios import CLOSE, FAR, OTHER_DRAFTS, PLAIN, TARGET, VOCABULARY, GuessingDrafter

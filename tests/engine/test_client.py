@@ -14,7 +14,7 @@ import pytest
 
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, Message, PromptProgress, Role
 from localspec.decoding.rounds import Finish
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import Loaded, LoadPair, LoadProgress, MeasurePasses, ModelSettings, PassTimes
 from localspec.errors import (

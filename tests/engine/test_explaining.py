@@ -11,7 +11,7 @@ import pytest
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Message, Role, SpeculationSettings
 from localspec.decoding.rounds import Origin
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import BatchTimes, LoadPair, MeasureBatch, ModelSettings, TraceAnswer
 from localspec.engine.traces import AnswerTrace

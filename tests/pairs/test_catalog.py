@@ -8,7 +8,7 @@ import re
 import pytest
 
 from localspec import locations
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import UsageError
 from localspec.pairs.catalog import forget_pair, load_catalog, remember_pair
 from localspec.pairs.names import is_gguf_path, is_pair_name, is_repo, is_revision

@@ -16,7 +16,8 @@ from localspec.decoding.coupling import exponentials, hashed
 from localspec.decoding.language_model import keep_common_prefix
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import never
-from localspec.decoding.sampling import SamplingSettings, to_distribution
+from localspec.decoding.sampling import to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.llama.context import Context
 
 NEAR_TIE = 0.5

@@ -9,7 +9,7 @@ import llama_cpp.llama_cpp as low
 import numpy as np
 from numpy.typing import NDArray
 
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 
 _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from localspec.decoding.sampling import SamplingSettings, to_distribution
+from localspec.decoding.sampling import to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.llama.context import Context
 from localspec.llama.tokenizer import Tokenizer
 from tests.real_models.llama_chain import chain_probabilities

@@ -19,7 +19,7 @@ from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.language_model import keep_common_prefix
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Draft, Finish, Turn, never
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.llama.context import Context
 from localspec.llama.context_options import ContextOptions
 from localspec.llama.model import Model

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Select
 
 from localspec.chat.events import AnswerRequest, Message, Role
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.messages import LoadPair, ModelSettings
 from localspec.errors import LocalspecError, ModelFileError
 from localspec.tui.comparison import NamedPair

@@ -10,7 +10,7 @@ import pytest
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, Message, Role, SpeculationSettings
 from localspec.decoding.rounds import Finish
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.engine.messages import LoadPair, ModelSettings
 from localspec.tui.comparison import (

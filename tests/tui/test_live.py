@@ -9,7 +9,7 @@ import pytest
 from localspec.chat.events import AnswerRequest, Message, Role, SpeculationSettings
 from localspec.conversations.conversation import AnswerFacts
 from localspec.decoding.rounds import Origin
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.tui.figures import Figures, Progress, RoundMark
 from localspec.tui.live import LiveFigures, figures_of_past
 from tests.tui.figures_made import a_round, end_of, ended_inside, figures_of, rounds, statistics_of

@@ -8,7 +8,7 @@ from localspec.chat.events import AnswerRequest, AnswerRound, Message, Role
 from localspec.conversations.conversation import About, Attachment, Conversation
 from localspec.conversations.saver import Saver
 from localspec.conversations.store import ConversationStore
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.messages import Loaded
 from localspec.errors import EngineDiedError
 from localspec.settings import Settings

@@ -9,7 +9,8 @@ from dataclasses import replace
 from localspec.decoding.language_model import LanguageModel, keep_common_prefix
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Draft, Turn
-from localspec.decoding.sampling import SamplingSettings, confidence, to_distribution
+from localspec.decoding.sampling import confidence, to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
 
 DRAFT_MIN_P = 1e-5
 """Where the person cuts nothing off, q leaves out tokens 100,000 times less likely than the draft's likeliest.

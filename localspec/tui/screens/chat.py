@@ -22,7 +22,6 @@ from localspec.tui.memory import MemoryWatch
 from localspec.tui.pace import Pace
 from localspec.tui.screens.chat_commands import ChatCommands
 from localspec.tui.screens.dialogs import Ask
-from localspec.tui.screens.pairs import PairsScreen
 from localspec.tui.widgets.composer import Composer
 from localspec.tui.widgets.notice import Notice
 from localspec.tui.widgets.readout import Readout
@@ -230,6 +229,8 @@ class ChatScreen(ChatCommands):
         self.run_worker(self._choose_first(first), exclusive=True, group="first")
 
     async def _choose_first(self, first: FirstChoice) -> None:
+        from localspec.tui.screens.pairs import PairsScreen  # noqa: PLC0415 - the first frame has no time for it
+
         choice = await self.app.push_screen_wait(PairsScreen(self.services.sources, proposal=first))
         if choice is not None:
             self.use(choice)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
@@ -15,7 +15,6 @@ from localspec.chat.events import AnswerRound
 from localspec.conversations.conversation import About, Conversation, Entry
 from localspec.errors import HistoryError, UsageError
 from localspec.settings import KEYS, Settings
-from localspec.settings.choice import Choice
 from localspec.settings.keys import ANSWER, SAMPLING, SPECULATION
 from localspec.settings.overrides import plain, with_overrides
 from localspec.tui.answering import Answering
@@ -24,6 +23,9 @@ from localspec.tui.talk import Talk
 from localspec.tui.welcome import welcome
 from localspec.tui.widgets.transcript import Transcript
 from localspec.tui.widgets.transcript_entry import Shown
+
+if TYPE_CHECKING:
+    from localspec.settings.choice import Choice
 
 _HELD_WITH = tuple(key.name for key in KEYS if key.group in {SPECULATION, SAMPLING, ANSWER} and key.name != "system")
 """Settings that a conversation is resumed with."""
@@ -95,7 +97,9 @@ class ChatBase(Screen[None]):
         """An entry as the transcript draws it."""
         siblings = [sibling.id for sibling in self.answering.talk.conversation.siblings(entry.id)]
         model = PurePath(entry.facts.target).stem if entry.facts else ""
-        return Shown(entry, model, siblings.index(entry.id) + 1, len(siblings))
+        writing = self.answering.talk.writing
+        is_written = writing is not None and writing.entry.id == entry.id
+        return Shown(entry, model, siblings.index(entry.id) + 1, len(siblings), writing=is_written)
 
     def show_branch(self) -> None:
         """Draw the branch that is shown from its beginning."""

@@ -5,24 +5,22 @@ from __future__ import annotations
 import inspect
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import work
 
 from localspec.conversations.conversation import Entry
 from localspec.errors import LocalspecError
 from localspec.settings import Settings
-from localspec.settings.choice import Choice
 from localspec.tui.actions import Action
 from localspec.tui.clipboard import copy
-from localspec.tui.comparison import NamedPair
-from localspec.tui.screens.compare import CompareScreen
 from localspec.tui.screens.conversation_commands import ConversationCommands
 from localspec.tui.screens.dialogs import AskText
-from localspec.tui.screens.help import HelpScreen
-from localspec.tui.screens.pairs import PairsScreen
-from localspec.tui.screens.settings import SettingsScreen
 from localspec.tui.widgets.composer import Composer
 from localspec.tui.widgets.readout import Readout
+
+if TYPE_CHECKING:
+    from localspec.settings.choice import Choice
 
 _TWICE_SECONDS = 2.0
 _CUT = frozenset({"cancelled", "length", "context", "failed", "writing"})
@@ -161,6 +159,9 @@ class ChatCommands(ConversationCommands):
             return
         if not await self.quiet():
             return
+        from localspec.tui.comparison import NamedPair  # noqa: PLC0415 - the first frame has no time for it
+        from localspec.tui.screens.compare import CompareScreen  # noqa: PLC0415 - the first frame has no time for it
+
         request = self.answering.request(question)
         assert request is not None  # a pair is loaded
         screen = CompareScreen(
@@ -183,6 +184,8 @@ class ChatCommands(ConversationCommands):
         if choice is None:
             self.notify("The models are not chosen yet.")
             return
+        from localspec.tui.screens.settings import SettingsScreen  # noqa: PLC0415 - the first frame has no time for it
+
         changed = await self.app.push_screen_wait(SettingsScreen(replace(choice, settings=self.answering.settings)))
         if changed is None:
             return
@@ -198,6 +201,8 @@ class ChatCommands(ConversationCommands):
     @work
     async def action_pairs(self) -> None:
         """Choose a pair, or pull one."""
+        from localspec.tui.screens.pairs import PairsScreen  # noqa: PLC0415 - the first frame has no time for it
+
         screen = PairsScreen(self.services.sources, self.services.engine.choice)
         choice = await self.app.push_screen_wait(screen)
         if choice is not None and await self.quiet():
@@ -230,6 +235,8 @@ class ChatCommands(ConversationCommands):
 
     def action_help(self) -> None:
         """Show keys and commands."""
+        from localspec.tui.screens.help import HelpScreen  # noqa: PLC0415 - the first frame has no time for it
+
         self.app.push_screen(HelpScreen())
 
     def action_palette(self) -> None:

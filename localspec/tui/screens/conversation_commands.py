@@ -17,7 +17,6 @@ from localspec.tui.attachments import read_attachment
 from localspec.tui.clipboard import copy
 from localspec.tui.rendering.markdown import code_blocks
 from localspec.tui.screens.chat_base import ChatBase
-from localspec.tui.screens.conversations import ConversationsScreen
 from localspec.tui.screens.dialogs import Ask, AskText
 from localspec.tui.widgets.composer import Composer
 
@@ -99,6 +98,8 @@ class ConversationCommands(ChatBase):
     @work
     async def action_conversations(self, words: str = "") -> None:
         """Find a conversation and show it."""
+        from localspec.tui.screens.conversations import ConversationsScreen  # noqa: PLC0415 - the first frame has no time for it
+
         screen = ConversationsScreen(
             self.services.store, self.services.saver, words, current=self.answering.talk.about.id
         )

@@ -249,7 +249,12 @@ class PairsScreen(Screen[Choice | None]):
         except DownloadStoppedError as error:
             self._look(self._list_key, f"{error.title}. {error.message} Pulling it again goes on from there.")
         except LocalspecError as error:
-            self._look(self._list_key, error=error)
+            if self._phase is Phase.LOOKING:
+                self._heading.update("The pairs cannot be listed.")
+                self._enter(Phase.BROWSING)
+                self._pane.tell(error=error)
+            else:
+                self._look(self._list_key, error=error)
         else:
             done(result)
 

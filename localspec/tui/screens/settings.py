@@ -61,7 +61,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
         & VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
         & .section { width: 1fr; text-style: bold; color: $text-primary; }
         &.-wide SettingField > .help { display: block; }
-        & #told { height: auto; min-height: 5; max-height: 8; border-top: solid $panel-lighten-2; }
+        & #told { height: 6; border-top: solid $panel-lighten-2; }
         & Footer { dock: bottom; }
     }
     """
@@ -151,16 +151,15 @@ class SettingsScreen(ModalScreen[Settings | None]):
         return with_overrides(self._now, {name: plain(field.value) for name, field in self._fields.items()})
 
     def _tell(self) -> None:
-        """Explain the row that has the focus; below, what is wrong and what follows from what was edited."""
+        """Say what is wrong and what follows from what was edited; then explain the row that has the focus."""
         above = self.focused.ancestors if self.focused is not None else []
         row = next((widget for widget in above if isinstance(widget, SettingField)), None)
-        parts: list[Content] = []
-        if row is not None:
-            words = f": {row.key.help}"
-            parts.append(Content.assemble((title_of(row.key), "bold"), words))
-        parts += [Content.assemble(("✗ ", "bold $text-error"), (words, "$text-error")) for words in self._problems()]
+        parts = [Content.assemble(("✗ ", "bold $text-error"), (words, "$text-error")) for words in self._problems()]
         parts += [Content.assemble(("! ", "bold $text-warning"), words) for words in self._warnings()]
-        self._told.update(Content("\n").join(parts))
+        if row is not None:
+            parts.append(Content.assemble((title_of(row.key), "bold"), f": {row.key.help}"))
+        # Its height is fixed: what is told of one row must not move the others.
+        self._told.update(Content("\n").join(parts), layout=False)
 
     def _problems(self) -> list[str]:
         alone = [field.problem for field in self._fields.values() if field.problem]
