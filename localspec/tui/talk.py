@@ -15,6 +15,9 @@ from localspec.engine.messages import Loaded, LoadPair
 from localspec.errors import LocalspecError
 from localspec.settings import Settings
 
+_REMEMBERED = 8
+"""Answers whose rounds are at hand without the disk."""
+
 
 class Keeper(Protocol):
     """What of `Saver` is used here: it takes what is to be kept, and never blocks."""
@@ -69,6 +72,7 @@ class Talk:
         self.conversation = conversation
         self.writing: Writing | None = None
         self._keeper = keeper
+        self._written: dict[str, Sequence[AnswerRound]] = {}
 
     @property
     def about(self) -> About:
@@ -98,6 +102,12 @@ class Talk:
         while entry is not None and entry.role is not Role.USER:
             entry = self.conversation[entry.parent] if entry.parent else None
         return entry
+
+    def rounds_written(self, entry_id: str) -> Sequence[AnswerRound] | None:
+        """The rounds of an answer that is being written or was among the last ones; None when the disk has them."""
+        if self.writing is not None and self.writing.entry.id == entry_id:
+            return self.writing.rounds
+        return self._written.get(entry_id)
 
     def ask(self, text: str, attachments: tuple[Attachment, ...] = ()) -> Entry:
         """Add a question at the end of the branch that is shown."""
@@ -174,6 +184,9 @@ class Talk:
         entry = self.conversation.change(writing.entry.id, text=writing.entry.text, facts=facts)
         self.writing = None
         self._keep(entry)
+        self._written[entry.id] = writing.rounds
+        if len(self._written) > _REMEMBERED:
+            del self._written[next(iter(self._written))]
         return entry
 
     def show(self, entry_id: str) -> None:

@@ -141,7 +141,7 @@ def test_a_question_without_an_answer_is_not_read_before_the_next_one(talk: Talk
 
 def test_all_of_it_is_on_the_disk_after_a_flush(talk: Talk, store: ConversationStore, saver: Saver):
     answer = answered(talk, "First and last.", "Why?")
-    saver.flush()
+    saver.flush(10)
     kept = store.open(talk.about.id)
     assert [entry.text for entry in kept.path] == ["Why?", "First and last."]
     assert kept.about == talk.about
@@ -151,7 +151,7 @@ def test_all_of_it_is_on_the_disk_after_a_flush(talk: Talk, store: ConversationS
 
 def test_a_conversation_without_a_word_is_not_kept(talk: Talk, store: ConversationStore, saver: Saver):
     talk.tell_about(replace(talk.about, title="Nothing"))
-    saver.flush()
+    saver.flush(10)
     assert store.list(10, 0) == []
 
 

@@ -32,6 +32,9 @@ _HELD_WITH = tuple(key.name for key in KEYS if key.group in {SPECULATION, SAMPLI
 
 _PATIENCE_SECONDS = 10.0
 
+WRITE_SECONDS = 1.0
+"""How long to wait for what was written a moment ago to reach the disk, before reading there."""
+
 
 class ChatBase(Screen[None]):
     """Holds the conversation; knows neither keys nor layout."""
@@ -82,12 +85,12 @@ class ChatBase(Screen[None]):
 
     def rounds_of(self, entry_id: str) -> Sequence[AnswerRound]:
         """The rounds of an answer, of this run or of an earlier one."""
-        writing = self.answering.talk.writing
-        if writing is not None and writing.entry.id == entry_id:
-            return writing.rounds
+        at_hand = self.answering.talk.rounds_written(entry_id)
+        if at_hand is not None:
+            return at_hand
         try:
             # What was written a moment ago may still be on its way to the disk.
-            self.services.saver.flush()
+            self.services.saver.flush(WRITE_SECONDS)
             return self.services.store.rounds(entry_id)
         except HistoryError as error:
             self.notify(str(error), severity="error", markup=False)

@@ -16,7 +16,7 @@ from localspec.errors import HistoryError, LocalspecError
 from localspec.tui.attachments import read_attachment
 from localspec.tui.clipboard import copy
 from localspec.tui.rendering.markdown import code_blocks
-from localspec.tui.screens.chat_base import ChatBase
+from localspec.tui.screens.chat_base import WRITE_SECONDS, ChatBase
 from localspec.tui.screens.dialogs import Ask, AskText
 from localspec.tui.widgets.composer import Composer
 
@@ -112,7 +112,7 @@ class ConversationCommands(ChatBase):
     async def open_conversation(self, conversation_id: str) -> None:
         """Show a conversation that was kept."""
         try:
-            self.services.saver.flush()
+            self.services.saver.flush(WRITE_SECONDS)
             self.show_conversation(self.services.store.open(conversation_id))
         except HistoryError as error:
             self.notify(str(error), severity="error", markup=False)
