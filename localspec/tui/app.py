@@ -16,6 +16,7 @@ from localspec.tui.palette import providers
 from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
 from localspec.tui.screens.chat import ChatScreen
 from localspec.tui.services import Opening, Services
+from localspec.tui.terminal_input import terminal_driver
 from localspec.tui.themes import THEMES
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class ChatApp(App[LocalspecError | None]):
             services: what the screens share; the caller closes them.
             opening: the conversation to show first.
         """
-        super().__init__()
+        super().__init__(driver_class=terminal_driver())
         self.services = services
         self.chat = ChatScreen(services, opening)
         self._preferences = load_preferences(locations.preferences_file())
