@@ -20,6 +20,9 @@ _TRIGRAM = 3
 _MOST_TRIGRAMS = 64
 """What is found by them is compared with the words anyway: more would only cost time."""
 
+_LONGEST_PATTERN = 1000
+"""Characters; LIKE refuses patterns of more than 50,000 bytes."""
+
 _BEFORE = 30
 _LENGTH = 160
 
@@ -105,13 +108,13 @@ class Words:
 
         To LIKE a text ends at a NUL, so what stands after one is found through the index alone.
         """
-        word = max(self._words, key=len).split("\0")[0]
+        word = max(self._words, key=len).split("\0")[0][:_LONGEST_PATTERN]
         # LIKE knows upper and lower case of ASCII only.
         spellings = dict.fromkeys((word, word.lower(), word.upper(), word.title()))
-        # Attachments are JSON.
-        arguments = [_inside(form) for each in spellings for form in (each, json.dumps(each, ensure_ascii=False)[1:-1])]
-        condition = " OR ".join(["text LIKE ? ESCAPE '!' OR attachments LIKE ? ESCAPE '!'"] * len(spellings))
-        return condition, arguments
+        # Attachments are JSON. To LIKE, % and _ stand for anything, also for themselves.
+        forms = [form for each in spellings for form in (each, json.dumps(each, ensure_ascii=False)[1:-1])]
+        condition = " OR ".join(["text LIKE ? OR attachments LIKE ?"] * len(spellings))
+        return condition, [f"%{form}%" for form in forms]
 
 
 class Listing:
@@ -211,8 +214,3 @@ def _line(text: str) -> str:
     """The beginning of the text, on one line."""
     line = " ".join(text[: 4 * _LENGTH].split())
     return line if len(line) <= _LENGTH else line[:_LENGTH] + "…"
-
-
-def _inside(word: str) -> str:
-    """A LIKE pattern for texts that hold the word."""
-    return "%" + re.sub("[!%_]", r"!\g<0>", word) + "%"

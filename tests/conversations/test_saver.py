@@ -155,8 +155,24 @@ def test_a_deleted_conversation_is_not_brought_back_by_what_still_comes(saver, s
     assert saver.flush(60)
     assert saver.pending == 0
     assert saver.trouble is None
+    hand_over(saver, conversation)
+    saver.rounds(answer.id, [round_of("c")])
+    saver.rename(conversation.about.id, "back")
+    assert saver.flush(60)
     assert store.latest() is None
     assert store.rounds(answer.id) == ()
+
+
+def test_what_was_waiting_for_a_deleted_conversation_does_not_wait_any_more(store):
+    saver = Saver(store, every=3600)
+    hand_over(saver, branching())
+    conversation = said("question")
+    hand_over(saver, conversation)
+    assert saver.pending == 5
+    saver.delete(conversation.about.id)
+    assert saver.pending == 4
+    assert saver.close(60)
+    assert len(store.list(9)) == 1
 
 
 def test_a_title_given_between_two_changes_stays_in_its_place(saver, store):
