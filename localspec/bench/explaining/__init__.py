@@ -1,0 +1,1 @@
+"""What speculation does on this machine with this pair, measured and told in plain words."""
