@@ -161,7 +161,7 @@ def _status(error: Any, asked: Asked) -> DownloadError:
 
 
 def _connection(error: Exception) -> DownloadError:
-    why = harmless(str(error) or type(error).__name__, 160)
+    why = harmless(str(error).rstrip(".") or type(error).__name__, 160)
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
         return HubUnreachableError(
             "The connection to the hub broke off, again and again",

@@ -38,7 +38,9 @@ def value_of_text(key: Key, text: str) -> object:
         UsageError: the setting cannot be that, in the words of the command line.
     """
     default = getattr(_DEFAULTS, key.name)
-    if not text.strip() and default in (None, (), ""):
+    # A blank may be a text that ends an answer.
+    nothing = not text if key.kind.repeatable else not text.strip()
+    if nothing and default in (None, (), ""):
         return default
     return key.read(_typed(key, text), title_of(key))
 

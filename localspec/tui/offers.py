@@ -111,10 +111,15 @@ def _of_pair(details: PairDetails) -> Offer:
         here=pulled_word(state),
         fits="yes" if state.fits else "no",
         licence=pair.licence,
-        rows=details_rows(details),
+        rows=details_rows(details) if state.fits else _with_misfit_first(details),
         details=details,
         paths=tuple(path for path in (state.target, state.draft) if path is not None),
     )
+
+
+def _with_misfit_first(details: PairDetails) -> Rows:
+    others = [row for row in details_rows(details) if row[0] not in {"memory", "fits"}]
+    return [("fits", f"no: {details.state.fit_words}"), *others]
 
 
 def _of_files(sources: Sources) -> Offer:
