@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from localspec.bench.losslessness.chi_square import cells
+
 SUITE_ERROR = 1e-6
 """Probability that a correct program fails any of the statistical tests of this folder, over all choices of seeds."""
 
@@ -27,9 +29,6 @@ MOST_TESTS = 5_000
 """Bound on the number of chi-square tests in this folder; each gets an equal share of SUITE_ERROR (Bonferroni)."""
 
 TEST_ERROR = SUITE_ERROR / MOST_TESTS
-
-LEAST_EXPECTED = 25.0
-"""Outcomes expected less often are counted together: the limit distribution does not hold for rare ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +76,15 @@ class Tally:
         for key, tokens in draws.items():
             expected[: self._distributions[key].size] += len(tokens) * self._distributions[key]
             observed += np.bincount(tokens, minlength=size)
-        cells, count = _cells(expected)
-        difference = np.bincount(cells, observed - expected, count)
+        cell, count = cells(expected)
+        difference = np.bincount(cell, observed - expected, count)
         covariance = np.zeros((count, count))
         for key, tokens in draws.items():
-            p = np.bincount(cells[: self._distributions[key].size], self._distributions[key], count)
+            p = np.bincount(cell[: self._distributions[key].size], self._distributions[key], count)
             covariance += len(tokens) * (np.diag(p) - np.outer(p, p))
         inverse = np.linalg.pinv(covariance, rcond=1e-9, hermitian=True)
         degrees = int(np.linalg.matrix_rank(covariance, tol=1e-9 * covariance.max(initial=1.0), hermitian=True))
         return ChiSquare(group, int(observed.sum()), float(difference @ inverse @ difference), degrees)
-
-
-def _cells(expected: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """A cell for each outcome: its own when it is expected often enough, else one for all the rare ones."""
-    often = expected >= LEAST_EXPECTED
-    cells = np.where(often, np.cumsum(often) - 1, often.sum())
-    rare = expected[~often].sum()
-    if 0 < rare < LEAST_EXPECTED and often.any():
-        # The rare ones together are still rare: they join the least of the frequent.
-        frequent = np.where(often, expected, np.inf)
-        cells = np.where(often, cells, cells[frequent.argmin()])
-    return cells, int(cells.max()) + 1
 
 
 def find_error(tests: Iterable[ChiSquare], tally: Tally | None = None) -> str | None:

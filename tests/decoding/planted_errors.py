@@ -10,6 +10,13 @@ from functools import partial
 
 import numpy as np
 
+from localspec.bench.losslessness.planted import (
+    AlwaysAccepts,
+    BonusFromQ,
+    OpenRejection,
+    ResidualIsP,
+    SwappedInTheAcceptance,
+)
 from localspec.decoding.acceptance import AcceptanceRule, Coupled, Greedy, Rejection, Target, Verdict
 from localspec.decoding.coupling import shared_choice
 from localspec.decoding.distributions import Distribution, Probabilities, Sparse, residual
@@ -18,32 +25,6 @@ from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.scenarios import FAR, PLAIN, SCENARIOS, RuleMaker, Scenario
 
 _TOKENS = np.arange(7)
-
-
-class OpenRejection(Rejection):
-    """Speculative sampling in pieces that can be replaced; as it stands it is right."""
-
-    def __init__(self, sampling: SamplingSettings) -> None:
-        assert sampling.seed is not None
-        super().__init__(sampling.seed)
-        self._seed = sampling.seed
-
-    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
-        for i, (token, q) in enumerate(zip(draft.tokens, draft.distributions, strict=True)):
-            assert q is not None
-            p, u = target(i), self._uniform()
-            if not self.accepts(p, q, token, u):
-                return Verdict(i, self.correction(p, q, token, u))
-        return Verdict(len(draft.tokens), self.bonus(draft, target))
-
-    def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
-        return u < p.probability(token) / q.probability(token)
-
-    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
-        return residual(p, q, token).draw(self._uniform())
-
-    def bonus(self, draft: Draft, target: Target) -> int:
-        return target(len(draft.tokens)).draw(self._uniform())
 
 
 def _vectors(p: Distribution, q: Distribution) -> tuple[Probabilities, Probabilities]:
@@ -63,11 +44,6 @@ class ResidualWithoutMax(OpenRejection):
         return int(np.argmax(cumulative >= self._uniform() * cumulative.max()))
 
 
-class ResidualIsP(OpenRejection):
-    def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
-        return p.draw(self._uniform())
-
-
 class ResidualIsPWithoutTheRejected(OpenRejection):
     def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
         return residual(p, None, token).draw(self._uniform())
@@ -76,11 +52,6 @@ class ResidualIsPWithoutTheRejected(OpenRejection):
 class SwappedInTheResidual(OpenRejection):
     def correction(self, p: Distribution, q: Distribution, token: int, u: float) -> int:
         return residual(q, p, token).draw(self._uniform())
-
-
-class SwappedInTheAcceptance(OpenRejection):
-    def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
-        return u < q.probability(token) / max(p.probability(token), 1e-9)
 
 
 class OneNumberForAcceptanceAndResidual(OpenRejection):
@@ -98,25 +69,18 @@ class OneNumberForProposalAndAcceptance(OpenRejection):
 
 
 class ReseededEveryRound(OpenRejection):
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._seed = seed
+
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
         self._uniform = random.Random(self._seed).random
         return super().verify(draft, target, position)
 
 
-class AlwaysAccepts(OpenRejection):
-    def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
-        return True
-
-
 class GreedyProposalSaidToBeDrawn(OpenRejection):
     def propose(self, q: Distribution, position: int) -> int:
         return q.likeliest()
-
-
-class BonusFromQ(OpenRejection):
-    def bonus(self, draft: Draft, target: Target) -> int:
-        q = draft.distributions[-1] if draft.distributions else None
-        return (q or target(0)).draw(self._uniform())
 
 
 class OneRowLate(OpenRejection):
@@ -171,8 +135,8 @@ class KeepsTheSecondLikeliest(Greedy):
 class Claims(OpenRejection):
     """Says that every guess was drawn from one given q, whatever it was drawn from; None for a deterministic guess."""
 
-    def __init__(self, q: Distribution | None, sampling: SamplingSettings) -> None:
-        super().__init__(sampling)
+    def __init__(self, q: Distribution | None, seed: int) -> None:
+        super().__init__(seed)
         self._claimed = q
 
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
@@ -194,10 +158,6 @@ def _seeded(rule: Callable[[int], AcceptanceRule]) -> RuleMaker:
     return lambda _name, sampling: rule(sampling.seed or 0)
 
 
-def _open(rule: Callable[[SamplingSettings], AcceptanceRule]) -> RuleMaker:
-    return lambda _name, sampling: rule(sampling)
-
-
 _FORGETFUL = PenaltiesWithoutTheDraft(1.0, 0, 1.0, 0.0, frequency_penalty=1.0, repetition_penalty=1.5, penalty_window=3)
 
 _FAR = SCENARIOS["far draft"]
@@ -205,22 +165,22 @@ _FAR = SCENARIOS["far draft"]
 _DENSE = SCENARIOS["dense"]
 
 PLANTED: dict[str, Planted] = {
-    "residual |p - q|": Planted(_FAR, _open(ResidualOfAbsoluteDifferences)),
-    "residual p - q without max": Planted(_FAR, _open(ResidualWithoutMax)),
-    "residual is p": Planted(_FAR, _open(ResidualIsP), 700),
-    "residual is p without the rejected token": Planted(_FAR, _open(ResidualIsPWithoutTheRejected), 1800),
-    "p and q swapped in the residual": Planted(_FAR, _open(SwappedInTheResidual)),
-    "p and q swapped in the acceptance": Planted(_FAR, _open(SwappedInTheAcceptance)),
-    "one number for acceptance and residual": Planted(_FAR, _open(OneNumberForAcceptanceAndResidual), 1800),
-    "one number for proposal and acceptance": Planted(_FAR, _open(OneNumberForProposalAndAcceptance), 1800),
-    "reseeded every round": Planted(_FAR, _open(ReseededEveryRound)),
-    "always accepts": Planted(_DENSE, _open(AlwaysAccepts), 600),
-    "greedy proposal said to be drawn": Planted(_DENSE, _open(GreedyProposalSaidToBeDrawn)),
-    "q of another distribution": Planted(_DENSE, _open(partial(Claims, Sparse(_TOKENS, np.ones(7))))),
-    "bonus from q": Planted(_DENSE, _open(BonusFromQ), 900),
-    "one row late": Planted(_DENSE, _open(OneRowLate)),
-    "one row early": Planted(_DENSE, _open(OneRowEarly), 900),
-    "penalties without the draft": Planted(Scenario(_FORGETFUL), _open(OpenRejection), 1500),
+    "residual |p - q|": Planted(_FAR, _seeded(ResidualOfAbsoluteDifferences)),
+    "residual p - q without max": Planted(_FAR, _seeded(ResidualWithoutMax)),
+    "residual is p": Planted(_FAR, _seeded(ResidualIsP), 700),
+    "residual is p without the rejected token": Planted(_FAR, _seeded(ResidualIsPWithoutTheRejected), 1800),
+    "p and q swapped in the residual": Planted(_FAR, _seeded(SwappedInTheResidual)),
+    "p and q swapped in the acceptance": Planted(_FAR, _seeded(SwappedInTheAcceptance)),
+    "one number for acceptance and residual": Planted(_FAR, _seeded(OneNumberForAcceptanceAndResidual), 1800),
+    "one number for proposal and acceptance": Planted(_FAR, _seeded(OneNumberForProposalAndAcceptance), 1800),
+    "reseeded every round": Planted(_FAR, _seeded(ReseededEveryRound)),
+    "always accepts": Planted(_DENSE, _seeded(AlwaysAccepts), 600),
+    "greedy proposal said to be drawn": Planted(_DENSE, _seeded(GreedyProposalSaidToBeDrawn)),
+    "q of another distribution": Planted(_DENSE, _seeded(partial(Claims, Sparse(_TOKENS, np.ones(7))))),
+    "bonus from q": Planted(_DENSE, _seeded(BonusFromQ), 900),
+    "one row late": Planted(_DENSE, _seeded(OneRowLate)),
+    "one row early": Planted(_DENSE, _seeded(OneRowEarly), 900),
+    "penalties without the draft": Planted(Scenario(_FORGETFUL), _seeded(OpenRejection), 1500),
     "one noise for the whole draft": Planted(_DENSE, _seeded(OneNoiseForTheWholeDraft), 1800),
     "noise by place in the round": Planted(_DENSE, _seeded(NoiseByPlaceInTheRound)),
     "keeps what the noise liked less": Planted(_DENSE, _seeded(KeepsWhatTheNoiseLikedLess)),

@@ -14,12 +14,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from localspec.bench.losslessness.planted import OpenRejection
 from localspec.decoding.acceptance import Rejection, Typical, rule_for
 from localspec.decoding.distributions import Dense, Distribution, Sparse, padded_weights, residual
 from localspec.decoding.rounds import Draft
 from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.exactness import find_error
-from tests.decoding.planted_errors import PLANTED, Claims, OpenRejection
+from tests.decoding.planted_errors import PLANTED, Claims
 from tests.decoding.scenarios import PLAIN, SCENARIOS, RuleMaker, Scenario, gather
 
 ANSWERS = 400
@@ -63,7 +64,8 @@ def test_a_rule_with_an_error_is_found_out(name: str) -> None:
 
 def test_the_frame_of_the_planted_errors_is_itself_right() -> None:
     assert (
-        error_in(SCENARIOS["far draft"], "rejection", MANY_ANSWERS, lambda _, sampling: OpenRejection(sampling)) is None
+        error_in(SCENARIOS["far draft"], "rejection", MANY_ANSWERS, lambda _, sampling: OpenRejection(sampling.seed))
+        is None
     )
 
 
@@ -79,7 +81,7 @@ def test_the_exact_rules_are_called_lossless(name: str) -> None:
 
 def test_a_drawn_guess_may_be_declared_deterministic() -> None:
     """A guess given with q None is exact however it was found: only the other way round is an error."""
-    error = error_in(SCENARIOS["far draft"], "rejection", ANSWERS, lambda _, sampling: Claims(None, sampling))
+    error = error_in(SCENARIOS["far draft"], "rejection", ANSWERS, lambda _, sampling: Claims(None, sampling.seed))
 
     assert error is None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from localspec.bench.losslessness.divergence import MOST_ROUNDING, NEAR_TIE, gap_between
 from localspec.decoding.acceptance import rule_for
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.model import ModelDrafter
@@ -25,7 +26,7 @@ from localspec.llama.context_options import ContextOptions
 from localspec.llama.model import Model
 from localspec.llama.tokenizer import Tokenizer
 from tests.decoding.answers import Pair, Polls, ScriptedDrafter, pair_of, turn
-from tests.real_models.divergence import NEAR_TIE, gap_between, require_same_text_or_near_tie
+from tests.real_models.divergence import require_same_text_or_near_tie
 
 GREEDY = SamplingSettings(temperature=0.0)
 COUPLED = SamplingSettings(temperature=0.8, seed=7)
@@ -35,9 +36,6 @@ PROMPT = (
     "<|im_start|>assistant\n"
 )
 SETTINGS = pytest.mark.parametrize("sampling", [GREEDY, COUPLED], ids=["greedy", "coupled"])
-
-ROUNDING = 1.0
-"""Logits: bound on what the width of passes may change in a row that follows the same text (see FACTS: 0.64 seen)."""
 
 
 def settings(sampling: SamplingSettings, draft_length: int = 4, max_tokens: int = LENGTH, **changes: object) -> Turn:
@@ -160,7 +158,7 @@ def cache_is_that_of(text: list[int], context: Context, fresh: Context) -> bool:
     length = context.length
     held, read = context.evaluate(text[-1:])[0].copy(), fresh.evaluate(text[-1:])[0]
     context.truncate(length)
-    return float(np.abs(held - read).max()) < ROUNDING
+    return float(np.abs(held - read).max()) < MOST_ROUNDING
 
 
 def test_random_cancels_leave_both_caches_equal_to_the_text(
