@@ -46,7 +46,6 @@ from localspec.bench.intervals import Ratio
 from localspec.bench.records import Record, as_json, from_json
 from localspec.bench.report import Figures, Report, Spread
 from localspec.errors import LocalspecError, UsageError
-from localspec.pairs.records import write_whole
 
 SCHEMA = 1
 KIND = "localspec bench"
@@ -101,14 +100,17 @@ def write_document(document: Document, report: Report, path: Path) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file that the person asked for.
+    """Write a file that the person asked for, whole or not at all.
 
     Raises:
         LocalspecError: it cannot be written.
     """
+    part = path.with_name(f".{path.name}.part")
     try:
-        write_whole(path, text.encode())
+        part.write_text(text, "utf-8")
+        part.replace(path)
     except OSError as error:
+        part.unlink(missing_ok=True)
         raise LocalspecError(f"{path} cannot be written", f"{error.strerror or error}.") from error
 
 

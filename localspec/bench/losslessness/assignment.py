@@ -1,0 +1,46 @@
+"""What `localspec verify` is to look into."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import Self
+
+from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.engine.messages import LoadPair
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What to look into.
+
+    Attributes:
+        loading: the pair.
+        sampling: the person's settings, above temperature 0, with a seed.
+        rule: name of the acceptance rule under test, or of a planted error.
+        draft_length: tokens a draft, 1 or more.
+        prompts: how many are answered.
+        max_tokens: most tokens of an answer.
+        sequences: draws from each place.
+        control_sequences: of them, for the planted errors.
+    """
+
+    loading: LoadPair
+    sampling: SamplingSettings
+    rule: str
+    draft_length: int
+    prompts: int
+    max_tokens: int
+    sequences: int
+    control_sequences: int
+
+    def as_argument(self) -> str:
+        """As a word on a command line."""
+        return pickle.dumps(self).hex()
+
+    @classmethod
+    def of_argument(cls, word: str) -> Self:
+        """What `as_argument` was called on."""
+        told = pickle.loads(bytes.fromhex(word))  # noqa: S301 - written by the program that started us
+        assert isinstance(told, cls)
+        return told

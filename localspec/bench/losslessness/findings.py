@@ -1,0 +1,177 @@
+"""What `localspec verify` found, part by part: plain data, sent line by line from the process that looked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ERROR_RATE = 1e-4
+"""The chance that the tests of a right program fail it, all of them together (family-wise, by Holm's correction)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where the text with speculation left the text without.
+
+    Attributes:
+        prompt: id of the task.
+        place: index of the token, from 0.
+        length: tokens of the text without speculation.
+        width: tokens of the pass that wrote the other token.
+        top_two_gap: how far the likeliest token was ahead of the next without speculation, in logits.
+        gap: by how much the logits of the two tokens would have to change; None where the settings cut one off.
+        logit_change: the most that the width of the pass changed any logit of the two.
+        same_at_width: whether the target without speculation, in a pass of that width, writes the other token too.
+        explained: whether rounding explains it.
+    """
+
+    prompt: str
+    place: int
+    length: int
+    width: int
+    top_two_gap: float
+    gap: float | None
+    logit_change: float
+    same_at_width: bool
+    explained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts with speculation against texts without.
+
+    Attributes:
+        rule: greedy or coupled.
+        temperature: of the sampling.
+        prompts: how many were compared.
+        tokens: compared, up to where texts part.
+        accepted: guesses that stand in them.
+        divergences: where they part.
+    """
+
+    rule: str
+    temperature: float
+    prompts: int
+    tokens: int
+    accepted: int
+    divergences: tuple[Divergence, ...] = ()
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing but rounding made a difference."""
+        return all(each.explained for each in self.divergences)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One place of real text, drawn from many times.
+
+    Attributes:
+        cut: whether it is a row with nothing cut off by the settings, reduced to its likeliest tokens.
+        candidates: tokens that p leaves possible.
+        drawn: how often.
+        impossible: of those, tokens that p forbids.
+        p_value: of the chi-square test.
+        tv_sampled: total variation between what was drawn and p.
+        tv_noise: what chance alone makes of that, on average.
+        tv_draft: total variation between p and q.
+        examined: guesses examined here.
+        accepted: of those, kept.
+        share_p_value: of accepted against 1 - TV(p, q); None where it cannot be tested.
+    """
+
+    cut: bool
+    candidates: int
+    drawn: int
+    impossible: int
+    p_value: float
+    tv_sampled: float
+    tv_noise: float
+    tv_draft: float
+    examined: int
+    accepted: int
+    share_p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The statistical test.
+
+    Attributes:
+        rule: name of the rule under test.
+        lossless: what the rule says of itself.
+        positions: one for each place.
+        smallest: the smallest p-value, corrected.
+    """
+
+    rule: str
+    lossless: bool
+    positions: tuple[Position, ...]
+    smallest: float
+
+    @property
+    def fine(self) -> bool:
+        """Whether what was drawn is distributed as p."""
+        return self.smallest > ERROR_RATE and not any(position.impossible for position in self.positions)
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """Whether an error that was planted was found.
+
+    Attributes:
+        name: of the error; "none" for the right rule in the same frame, which must not be "found".
+        found: whether the test rejects it.
+        drawn: tokens drawn.
+        smallest: the smallest p-value, corrected.
+    """
+
+    name: str
+    found: bool
+    drawn: int
+    smallest: float
+
+    @property
+    def fine(self) -> bool:
+        """Whether the test did what it should."""
+        return self.found == (self.name != "none")
+
+
+@dataclass(slots=True)
+class Findings:
+    """All of it.
+
+    Attributes:
+        models: file names of target and draft.
+        texts: greedy, then coupled.
+        draws: the statistical test.
+        caught: the planted errors, and the right rule in the same frame.
+        seconds: how long it took.
+    """
+
+    models: tuple[str, str] = ("", "")
+    texts: list[Texts] = field(default_factory=list)
+    draws: Draws | None = None
+    caught: list[Caught] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def fine(self) -> bool:
+        """Whether every part is there and none found anything."""
+        if self.draws is None or len(self.texts) < 2 or not self.caught:
+            return False
+        return self.draws.fine and all(each.fine for each in self.texts) and all(each.fine for each in self.caught)
+
+    def take(self, step: str, content: Mapping[str, Any]) -> None:
+        """Add a part, as `asdict` left it."""
+        values = dict(content)
+        match step:
+            case "texts":
+                values["divergences"] = tuple(Divergence(**each) for each in values["divergences"])
+                self.texts.append(Texts(**values))
+            case "draws":
+                values["positions"] = tuple(Position(**each) for each in values["positions"])
+                self.draws = Draws(**values)
+            case "caught":
+                self.caught.append(Caught(**values))

@@ -1,0 +1,93 @@
+"""Real p and q: what target and draft say at the places of texts that the target wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localspec.bench.losslessness.sequences import Place
+from localspec.decoding.distributions import Certain, probabilities_at
+from localspec.decoding.draft_length import LONGEST_DRAFT
+from localspec.decoding.drafters.model import draft_sampling
+from localspec.decoding.language_model import LanguageModel, keep_common_prefix
+from localspec.decoding.prefill import prefill
+from localspec.decoding.rounds import never
+from localspec.decoding.sampling import to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
+
+HEAD = 512
+"""Likeliest tokens of p and of q that a row with nothing cut off keeps: whole vocabularies would take hours to draw."""
+
+Rows = NDArray[np.float32]
+
+
+def places_in(
+    target: LanguageModel,
+    draft: LanguageModel,
+    texts: Sequence[tuple[list[int], list[int]]],
+    sampling: SamplingSettings,
+) -> tuple[list[Place], list[Place]]:
+    """All places of some texts where p leaves a choice, those where p and q differ most first.
+
+    Args:
+        target: gives p.
+        draft: gives q.
+        texts: prompts and what the target wrote after them.
+        sampling: the person's settings, above temperature 0.
+
+    Returns:
+        The places under these settings; and under the same temperature with nothing cut off, see HEAD.
+    """
+    as_set, uncut = [], []
+    plain = SamplingSettings(temperature=sampling.temperature, top_k=0, top_p=1.0, min_p=0.0)
+    for prompt, written in texts:
+        of_target, of_draft = (_rows(model, prompt, written) for model in (target, draft))
+        for i, (row, guess) in enumerate(zip(of_target, of_draft, strict=True)):
+            common = guess[: row.size]
+            as_set.append(_place(row, common, sampling, sampling.window([*prompt, *written[:i]]), cut=False))
+            uncut.append(_place(*_heads(row, common), plain, (), cut=True))
+    return _most_different(as_set), _most_different(uncut)
+
+
+def far_apart(places: Sequence[Place]) -> list[Place]:
+    """The same p, each with the q of another place: any q is legal, and this one shows every error of a rule."""
+    others = [*places[len(places) // 2 :], *places[: len(places) // 2]]
+    return [replace(place, q=other.q) for place, other in zip(places, others, strict=True)]
+
+
+def _place(row: Rows, guess: Rows, sampling: SamplingSettings, recent: Sequence[int], *, cut: bool) -> Place:
+    """As the loop and the drafter make their distributions."""
+    p = to_distribution(row, sampling, recent)
+    return Place(p, to_distribution(guess, draft_sampling(sampling), recent), cut)
+
+
+def _heads(row: Rows, guess: Rows) -> tuple[Rows, Rows]:
+    """The two rows on the tokens that either finds likeliest, numbered anew."""
+    size = min(row.size, guess.size)
+    likeliest = [np.argpartition(-each[:size], min(HEAD, size - 1))[:HEAD] for each in (row, guess)]
+    kept = np.union1d(*likeliest)
+    return row[kept], guess[kept]
+
+
+def _most_different(places: Sequence[Place]) -> list[Place]:
+    """Those with a choice, by TV(p, q), greatest first."""
+
+    def overlap(place: Place) -> float:
+        ids, p = place.p.support()
+        return float(np.minimum(p, probabilities_at(place.q, ids)).sum())
+
+    with_choice = [place for place in places if not isinstance(place.p, Certain) and place.p.support()[0].size > 1]
+    return sorted(with_choice, key=overlap)
+
+
+def _rows(model: LanguageModel, prompt: Sequence[int], written: Sequence[int]) -> Iterator[Rows]:
+    """The logits before each written token."""
+    keep_common_prefix(model, prompt)
+    for _ in prefill(model, prompt[:-1], never):
+        pass
+    text = [prompt[-1], *written[:-1]]
+    for start in range(0, len(text), LONGEST_DRAFT):
+        yield from model.evaluate(text[start : start + LONGEST_DRAFT]).copy()

@@ -1,0 +1,175 @@
+"""Drawing from the shipped accept-and-resample code, many times, on real rows; and judging what comes out.
+
+A window is a stretch of places with their p and q. One sequence goes through it as an answer does: draft a few tokens
+from q, verify them, go on behind what was emitted, until every place has its token. So each sequence draws each place
+once, now as the first, now as a later token of a draft, as a correction or as a bonus; the places are independent of
+each other, for p and q are fixed. A lossless rule makes every place's tokens distributed as its p, whatever the rule:
+whole blocks are tested, not only single acceptances.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from localspec.bench.losslessness.chi_square import holm, pearson, share_test
+from localspec.bench.losslessness.findings import Draws, Position
+from localspec.bench.losslessness.planted import PLANTED
+from localspec.decoding.acceptance import AcceptanceRule, rule_for
+from localspec.decoding.distributions import Distribution, probabilities_at
+from localspec.decoding.rounds import Draft
+from localspec.decoding.sampling_settings import SamplingSettings
+
+PLACES = 10
+"""Places in a window."""
+
+CHUNK = 2_500
+"""Sequences drawn in one go: about half a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the two models say at one place.
+
+    Attributes:
+        p: the target's distribution.
+        q: the draft's.
+        cut: see `findings.Position`.
+    """
+
+    p: Distribution
+    q: Distribution
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Some sequences to draw.
+
+    Attributes:
+        window: places, gone through in this order.
+        first: number of the window's first place among all places.
+        rule: name of a rule, or of a planted error.
+        draft_length: tokens a draft.
+        sequences: how many.
+        seed: of the rule.
+    """
+
+    window: tuple[Place, ...]
+    first: int
+    rule: str
+    draft_length: int
+    sequences: int
+    seed: int
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came out at one place: tokens with their counts, guesses examined and kept."""
+
+    tokens: Counter[int]
+    examined: int = 0
+    accepted: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Count another tally in."""
+        self.tokens.update(other.tokens)
+        self.examined += other.examined
+        self.accepted += other.accepted
+
+
+def rule_of(name: str, seed: int) -> AcceptanceRule:
+    """A rule or a planted error by name; above temperature 0."""
+    return PLANTED[name](seed) if name in PLANTED else rule_for(name, SamplingSettings(temperature=1.0, seed=seed))
+
+
+def draw(task: Task) -> list[Tally]:
+    """Draw the sequences of a task: one tally for each place of its window."""
+    rule = rule_of(task.rule, task.seed)
+    ps = [place.p for place in task.window]
+    qs = tuple(place.q for place in task.window)
+    length = len(ps)
+    emitted: list[list[int]] = [[] for _ in ps]
+    tallies = [Tally(Counter()) for _ in ps]
+    for number in range(task.sequences):
+        # Where a token stands in its text: the coupled rule's noise is made from it.
+        start = (task.seed * CHUNK + number) * length
+        place = 0
+        while place < length:
+            drafted = qs[place : min(place + task.draft_length, length - 1)]
+            guesses = tuple([rule.propose(q, start + place + i) for i, q in enumerate(drafted)])
+            target: Callable[[int], Distribution] = ps[place:].__getitem__
+            verdict = rule.verify(Draft(guesses, drafted), target, start + place)
+            for i in range(min(verdict.accepted + 1, len(drafted))):
+                tallies[place + i].examined += 1
+            for i in range(verdict.accepted):
+                emitted[place + i].append(guesses[i])
+                tallies[place + i].accepted += 1
+            emitted[place + verdict.accepted].append(verdict.token)
+            place += verdict.accepted + 1
+    for tally, tokens in zip(tallies, emitted, strict=True):
+        tally.tokens.update(tokens)
+    return tallies
+
+
+def tasks_for(  # noqa: PLR0913 - a test plan
+    places: Sequence[Place], rule: str, sequences: int, *, draft_length: int, seed: int, windows: int | None = None
+) -> list[Task]:
+    """The work of drawing each place `sequences` times, in chunks; of all windows or the first few."""
+    starts = range(0, len(places), PLACES)[:windows]
+    chunks = -(-sequences // CHUNK)
+    return [
+        Task(
+            window=tuple(places[start : start + PLACES]),
+            first=start,
+            rule=rule,
+            draft_length=draft_length,
+            sequences=min(CHUNK, sequences - chunk * CHUNK),
+            seed=seed + start * chunks + chunk,
+        )
+        for chunk in range(chunks)
+        for start in starts
+    ]
+
+
+def judge(places: Sequence[Place], tallies: Sequence[Tally], rule: str, *, acceptance_known: bool) -> Draws:
+    """Test every place that was drawn from.
+
+    Args:
+        places: as drawn from.
+        tallies: one for each place; empty ones are left out.
+        rule: its name.
+        acceptance_known: whether the rule accepts with probability 1 - TV(p, q), as rejection does.
+    """
+    drawn = [(place, tally) for place, tally in zip(places, tallies, strict=True) if tally.tokens]
+    positions = tuple(_position(place, tally, acceptance_known=acceptance_known) for place, tally in drawn)
+    p_values = [position.p_value for position in positions]
+    p_values += [position.share_p_value for position in positions if position.share_p_value is not None]
+    lossless = rule not in PLANTED and rule_of(rule, 0).lossless
+    return Draws(rule, lossless, positions, min(holm(p_values), default=1.0))
+
+
+def _position(place: Place, tally: Tally, *, acceptance_known: bool) -> Position:
+    ids, p = place.p.support()
+    q = probabilities_at(place.q, ids)
+    counts = np.array([tally.tokens[token] for token in ids.tolist()])
+    drawn = tally.tokens.total()
+    # What q has outside the support of p is in TV(p, q) too: 1 - sum of min(p, q).
+    overlap = float(np.minimum(p, q).sum())
+    noise = np.sqrt(2 * p * (1 - p) / (np.pi * drawn)).sum() / 2
+    return Position(
+        cut=place.cut,
+        candidates=ids.size,
+        drawn=drawn,
+        impossible=drawn - int(counts.sum()),
+        p_value=pearson(p, counts) if counts.sum() else 0.0,
+        tv_sampled=float(np.abs(counts / drawn - p).sum() + 1 - counts.sum() / drawn) / 2,
+        tv_noise=float(noise),
+        tv_draft=1 - overlap,
+        examined=tally.examined,
+        accepted=tally.accepted,
+        share_p_value=share_test(tally.accepted, tally.examined, overlap) if acceptance_known else None,
+    )

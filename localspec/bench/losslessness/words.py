@@ -1,0 +1,105 @@
+"""What `localspec verify` found, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from localspec.bench.losslessness.findings import ERROR_RATE, Caught, Divergence, Draws, Findings, Texts
+
+
+def lines_of(found: Findings) -> list[str]:
+    """All parts, and the verdict last. Names of models in it are other people's text."""
+    target, draft = found.models
+    lines = [f"target {target}", f"draft  {draft}", ""]
+    for texts in found.texts:
+        lines += [*_texts(texts), ""]
+    if found.draws:
+        lines += [*_draws(found.draws), ""]
+    if found.caught:
+        lines += [*_caught(found.caught), ""]
+    return [*lines, *verdict(found)]
+
+
+def verdict(found: Findings) -> list[str]:
+    """In a word."""
+    draws = found.draws
+    if found.fine and draws:
+        return [f"VERIFIED in {found.seconds:.0f} s: with speculation this pair writes what the target alone writes."]
+    if draws and not draws.fine and not draws.lossless:
+        return [
+            f"NOT LOSSLESS: {draws.rule} acceptance does not keep the target's distribution.",
+            "That is so by design: it trades exactness for speed. Use auto, rejection or coupled to be exact.",
+        ]
+    reasons = [f"  {reason}" for reason in _reasons(found)]
+    return ["FAILED: do not trust speculation with this pair.", *reasons, "  Please report it, with --json."]
+
+
+def _reasons(found: Findings) -> Iterator[str]:
+    for texts in found.texts:
+        for each in texts.divergences:
+            if not each.explained:
+                yield f"the {texts.rule} text of {each.prompt} parts at token {each.place + 1}, and rounding is not why"
+    if found.draws and not found.draws.fine:
+        forbidden = sum(position.impossible for position in found.draws.positions)
+        if forbidden:
+            yield f"{forbidden:,} tokens were written that the target forbids"
+        yield f"what is drawn is not distributed as the target says (corrected p-value {found.draws.smallest:.1e})"
+    for caught in found.caught:
+        if not caught.fine:
+            yield (
+                "the test rejects the right rule"
+                if caught.name == "none"
+                else f"the test misses the error {caught.name}"
+            )
+    if found.draws is None or len(found.texts) < 2 or not found.caught:
+        yield "not every part came to its end"
+
+
+def _texts(texts: Texts) -> Iterator[str]:
+    how = "greedy" if texts.rule == "greedy" else f"temperature {texts.temperature:g}, shared noise (coupled rule)"
+    yield f"Texts with speculation against without, {how}:"
+    same = texts.prompts - len(texts.divergences)
+    yield f"  {same} of {texts.prompts} the same, {texts.tokens:,} tokens compared, {texts.accepted:,} of them guesses"
+    for each in texts.divergences:
+        yield from _divergence(each)
+
+
+def _divergence(each: Divergence) -> Iterator[str]:
+    yield (
+        f"  {each.prompt} parts at token {each.place + 1} of {each.length}: the two likeliest are "
+        f"{each.top_two_gap:.3f} logits apart,"
+    )
+    decides = "no change of logits decides" if each.gap is None else f"{each.gap:.3f} decides"
+    yield f"    {decides}, and a pass of {each.width} tokens changes them by {each.logit_change:.3f}."
+    if each.same_at_width:
+        yield "    The target alone, in a pass of that width, writes the same: rounding explains it."
+    elif each.explained:
+        yield "    That is a near tie: the rounding of earlier passes explains it."
+    else:
+        yield "    Rounding does NOT explain it."
+
+
+def _draws(draws: Draws) -> Iterator[str]:
+    places = draws.positions
+    drawn = sum(place.drawn for place in places)
+    cut = sum(place.cut for place in places)
+    yield f"Draws of the {draws.rule} rule from real rows: {drawn:,} at {len(places)} places"
+    yield f"  ({cut} of them with nothing cut off but all beyond the likeliest tokens)"
+    mean = [sum(getattr(place, name) for place in places) / len(places) for name in ("tv_sampled", "tv_noise")]
+    yield f"  sampled against p: total variation {mean[0]:.4f}; chance alone makes {mean[1]:.4f}"
+    yield f"  p against q: {sum(place.tv_draft for place in places) / len(places):.4f}: so much the draft is off"
+    examined, accepted = (sum(getattr(place, name) for place in places) for name in ("examined", "accepted"))
+    if examined:
+        expected = sum(place.examined * (1 - place.tv_draft) for place in places) / examined
+        yield f"  guesses kept: {accepted / examined:.4f}; 1 - TV(p, q) at the same places: {expected:.4f}"
+    tests = len(places) + sum(place.share_p_value is not None for place in places)
+    yield f"  {tests} tests, smallest p-value {draws.smallest:.2g} after Holm's correction;"
+    yield f"  below {ERROR_RATE:g} it fails: so often a right program would, all tests together"
+
+
+def _caught(caught: list[Caught]) -> Iterator[str]:
+    yield "The same test on rules with planted errors, and on the right one:"
+    for each in caught:
+        name = "the right rule" if each.name == "none" else each.name
+        word = "found" if each.found else "passes"
+        yield f"  {name}: {word}{'' if each.fine else ', and should not'} (p-value {each.smallest:.1e})"
