@@ -182,23 +182,9 @@ class Comparison:
         """Median of an arm's tokens per second; None before it wrote anything."""
         return _median_of(self.speeds(side))
 
-    def first_token(self, side: int) -> float | None:
-        """Median of an arm's seconds to the first token."""
-        times = (run[side].end.time_to_first_token for run in self.runs)
-        return _median_of(tuple(seconds for seconds in times if seconds is not None))
-
-    def statistics(self, side: int) -> DecodingStatistics:
-        """Sums over all runs of an arm, without positions and origins."""
-        each = [run[side].end.statistics for run in self.runs]
-        return DecodingStatistics(
-            rounds=sum(of.rounds for of in each),
-            emitted=sum(of.emitted for of in each),
-            drafted=sum(of.drafted for of in each),
-            accepted=sum(of.accepted for of in each),
-            seconds=sum(of.seconds for of in each),
-            target_seconds=sum(of.target_seconds for of in each),
-            draft_seconds=sum(of.draft_seconds for of in each),
-        )
+    def statistics(self, side: int) -> tuple[DecodingStatistics, ...]:
+        """Counts and times of an arm, run by run."""
+        return tuple(run[side].end.statistics for run in self.runs)
 
     @property
     def speed_up(self) -> SpeedUp | None:

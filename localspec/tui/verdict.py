@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.tui.comparison import Comparison, SpeedUp
@@ -35,16 +37,21 @@ class Costs:
     tau: float
 
     @classmethod
-    def of(cls, on: DecodingStatistics, off: DecodingStatistics) -> Costs:
-        """From an arm that drafted something, and one that drafted nothing."""
-        one = off.target_seconds / off.rounds
+    def of(cls, on: Sequence[DecodingStatistics], off: Sequence[DecodingStatistics]) -> Costs:
+        """From the runs of an arm that drafted something in each, and of one that drafted nothing.
+
+        Times are medians over the runs, so that one disturbed run does not tell the story.
+        """
+        one = median(run.target_seconds / run.rounds for run in off)
+        rounds = sum(run.rounds for run in on)
+        guesses = sum(run.drafted for run in on) / rounds
         return cls(
-            width=1 + on.drafted / on.rounds,
-            check=on.target_seconds / on.rounds / one,
-            guess=on.draft_seconds / on.drafted / one,
-            guesses=on.drafted / on.rounds,
-            other=on.other_seconds / on.rounds / one,
-            tau=on.emitted / on.rounds,
+            width=1 + guesses,
+            check=median(run.target_seconds / run.rounds for run in on) / one,
+            guess=median(run.draft_seconds / run.drafted for run in on) / one,
+            guesses=guesses,
+            other=median(run.other_seconds / run.rounds for run in on) / one,
+            tau=sum(run.emitted for run in on) / rounds,
         )
 
     @property
@@ -78,12 +85,11 @@ def verdict(comparison: Comparison) -> str:
     shortest = min(answered.end.statistics.emitted for run in comparison.runs for answered in run)
     if shortest < FEWEST_TOKENS:
         return f"Too short to tell: {_count(shortest, 'token')}. Ask something that takes a longer answer."
-    drafted = [comparison.statistics(side).drafted for side in (0, 1)]
     speculates = [arm.speculates for arm in comparison.arms]
     if speculates[0] == speculates[1]:
         return _of_two_settings(comparison, speed_up)
     on = speculates.index(True)
-    if not drafted[on]:
+    if not all(run.drafted for run in comparison.statistics(on)):
         return "Nothing was guessed: there is no draft to guess with, so both sides did the same."
     return _of_speculation(comparison, on, speed_up if on == 1 else speed_up.of_the_first())
 
@@ -134,9 +140,10 @@ def summary(comparison: Comparison) -> str:
 
 
 def _of_speculation(comparison: Comparison, on: int, speed_up: SpeedUp) -> str:
-    statistics = comparison.statistics(on)
-    costs = Costs.of(statistics, comparison.statistics(1 - on))
-    kept = f"{statistics.accepted:,} of {_count(statistics.drafted, 'guess')} were kept"
+    runs = comparison.statistics(on)
+    costs = Costs.of(runs, comparison.statistics(1 - on))
+    drafted = _count(sum(run.drafted for run in runs), "guess")
+    kept = f"{sum(run.accepted for run in runs):,} of {drafted} were kept"
     if is_noise(speed_up):
         return f"No difference that can be told from noise: {kept}, {costs.words}."
     once = speed_up.runs == 1
@@ -152,8 +159,8 @@ def _of_two_settings(comparison: Comparison, speed_up: SpeedUp) -> str:
     fast, slow = (1, 0) if speed_up.ratio > 1 else (0, 1)
     ratio = speed_up.ratio if fast == 1 else 1 / speed_up.ratio
     each = [comparison.statistics(side) for side in (fast, slow)]
-    tokens = [one.emitted / one.rounds for one in each]
-    milliseconds = [one.seconds / one.rounds * 1000 for one in each]
+    tokens = [median(run.emitted / run.rounds for run in runs) for runs in each]
+    milliseconds = [median(run.seconds / run.rounds for run in runs) * 1000 for runs in each]
     return (
         f"{_sentence(comparison.names[fast])} {'was' if speed_up.runs == 1 else 'is'} {ratio:.2f} times as fast: "
         f"{tokens[0]:.2f} tokens a round against {tokens[1]:.2f}, "

@@ -152,11 +152,16 @@ def test_where_speculation_pays_the_sentence_gives_the_measured_costs() -> None:
     costs = Costs.of(comparison.statistics(1), comparison.statistics(0))
     assert costs.tau == pytest.approx(200 / 68)
     assert costs.width == pytest.approx(1 + 200 / 68)
-    assert costs.check == pytest.approx((10.2 * 0.7 / 68) / (21 / 200))
+    assert costs.check == pytest.approx((5.1 * 0.7 / 34) / (10.5 / 100))
     assert verdict(comparison) == (
         "Speculation pays here: 132 of 200 guesses were kept, and checking 3.9 tokens cost 1.0 times one, "
         "a guess 0.12 times."
     )
+
+
+def test_one_disturbed_run_does_not_tell_the_story_of_the_costs() -> None:
+    calm, disturbed = (off(10), on(5)), (off(10), on(500))
+    assert "cost 1.0 times one" in verdict(compared(calm, calm, disturbed))
 
 
 def test_one_run_claims_only_itself() -> None:
