@@ -42,7 +42,7 @@ def block_lines(code: str, language: str, number: int, width: int, palette: Pale
     Args:
         code: visible text.
         language: to highlight it as; "" for plain text.
-        number: to copy it by.
+        number: to copy it by; 0 for none.
         width: in cells.
         palette: how it is shown.
     """
@@ -75,7 +75,7 @@ class GrowingBlock:
 
 def _head(language: str, number: int, width: int, palette: Palette) -> Line:
     name = shortened(shown(language) or "text", min(_LANGUAGE_CELLS, max(width - 16, 4)))
-    copy = f" copy: /code {number} "
+    copy = f" copy: /code {number} " if number else ""
     fill = width - cell_len(name) - len(copy) - len(_INDENT) - 2
     if fill < 1:
         return padded(

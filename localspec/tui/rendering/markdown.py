@@ -67,6 +67,7 @@ class Page:
         growing: renders the block of code that ends the text, when the text is not finished.
         blocks: how many blocks of code were rendered.
         after_gap: whether the line before the text was empty.
+        is_numbered: whether blocks of code say how to copy them.
     """
 
     palette: Palette
@@ -74,6 +75,7 @@ class Page:
     growing: GrowingBlock | None = None
     blocks: int = 0
     after_gap: bool = False
+    is_numbered: bool = True
 
     def gap_before(self, line: int) -> bool:
         """Whether the source has an empty line before this one."""
@@ -84,10 +86,17 @@ class Page:
         return piece.end >= len(self.source) - (not self.source[-1])
 
 
-def markdown_lines(text: str, width: int, palette: Palette) -> list[Line]:
-    """A whole Markdown text as lines no wider than `width` cells."""
+def markdown_lines(text: str, width: int, palette: Palette, *, numbered: bool = True) -> list[Line]:
+    """A whole Markdown text as lines.
+
+    Args:
+        text: from anywhere.
+        width: in cells; no line is wider.
+        palette: how it is shown.
+        numbered: whether blocks of code say how to copy them.
+    """
     text = visible(text)
-    page = Page(palette, text.split("\n"))
+    page = Page(palette, text.split("\n"), is_numbered=numbered)
     return piece_lines(pieces(blocks(text)), Before(), width, page)[0]
 
 
@@ -167,7 +176,8 @@ def _piece(piece: Piece, number: tuple[str, int] | None, width: int, page: Page,
 def _code(piece: Piece, width: int, page: Page) -> list[Line]:
     token = piece.tokens[0]
     page.blocks += 1
-    what = (token.content, language_of(visible(token.info)), page.blocks, width, page.palette)
+    number = page.blocks if page.is_numbered else 0
+    what = (token.content, language_of(visible(token.info)), number, width, page.palette)
     if page.growing and page.ends_with(piece):
         return page.growing.lines(*what)
     return block_lines(*what)

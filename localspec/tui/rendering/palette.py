@@ -18,9 +18,9 @@ Resolve = Callable[[str], Style]
 _STYLES = {
     "text": "$text",
     "muted": "dim $text",
-    "user": "bold $text-accent on $panel",
-    "user_text": "$text on $panel",
-    "user_muted": "dim $text on $panel",
+    "user": "bold $text-accent on $surface",
+    "user_text": "$text on $surface",
+    "user_muted": "dim $text on $surface",
     "model": "bold $text-primary",
     "figures": "$text-success",
     "chosen": "bold $accent",

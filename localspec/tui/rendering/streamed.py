@@ -47,8 +47,10 @@ class StreamedMarkdown:
         text: all of it that can be shown, control characters made visible.
     """
 
-    def __init__(self, width: int, palette: Palette) -> None:
+    def __init__(self, width: int, palette: Palette, *, numbered: bool = True) -> None:
+        """Begin empty; the arguments are those of `markdown_lines`."""
         self.text = ""
+        self._is_numbered = numbered
         self._width = width
         self._palette = palette
         self._stream = VisibleStream()
@@ -84,7 +86,7 @@ class StreamedMarkdown:
         self.text += self._stream.finish()
         self._fence = None
         if self._was_cut:
-            self._done = markdown_lines(self.text, self._width, self._palette)
+            self._done = markdown_lines(self.text, self._width, self._palette, numbered=self._is_numbered)
         else:
             tail = self.text[self._tail_from :]
             self._settle(list(pieces(blocks(tail))), self._page(tail))
@@ -92,7 +94,7 @@ class StreamedMarkdown:
         self._tail = []
 
     def _page(self, tail: str) -> Page:
-        return Page(self._palette, tail.split("\n"), after_gap=self._after_gap)
+        return Page(self._palette, tail.split("\n"), after_gap=self._after_gap, is_numbered=self._is_numbered)
 
     def _render_pieces(self) -> None:
         """Settle the pieces that are finished, and render the last one as it is now."""
@@ -147,7 +149,7 @@ class StreamedMarkdown:
         if fence.indent:
             code = re.sub(rf"^ {{1,{fence.indent}}}", "", code, flags=re.MULTILINE)
         before = [BLANK] if self._before.kind else []
-        number = self._before.blocks + 1
+        number = self._before.blocks + 1 if self._is_numbered else 0
         return [*before, *self._growing.lines(code, fence.language, number, self._width, self._palette)]
 
 

@@ -78,9 +78,8 @@ class Transcript(LinesInView, can_focus=True):
             id: as in `Widget`.
             classes: as in `Widget`.
         """
-        super().__init__(id=id, classes=classes)
+        super().__init__(Look(80, WITHOUT_COLOUR, rounds_of), id=id, classes=classes)
         self.welcome = welcome or Content()
-        self._rounds_of = rounds_of
         self._pointed: tuple[int, int] | None = None
         self._theme: tuple[Any, ...] = ()
 
@@ -148,11 +147,9 @@ class Transcript(LinesInView, can_focus=True):
         theme = (self.app.theme, self.background_colors, self.app.native_ansi_color)
         if theme != self._theme:
             self._theme = theme
-            self.restyle(replace(self.look, palette=theme_palette(self)))
-
-    def initial_look(self) -> Look:
-        """How messages are shown before anything is known of the theme and the size."""
-        return Look(80, WITHOUT_COLOUR, self.origins, self.show_thinking, self._rounds_of)
+            self.restyle(
+                replace(self.look, palette=theme_palette(self), origins=self.origins, thinking=self.show_thinking)
+            )
 
     def watch_origins(self, origins: bool) -> None:
         """Show all answers anew."""
@@ -202,7 +199,7 @@ class Transcript(LinesInView, can_focus=True):
 
     def empty_strips(self) -> list[Strip]:
         """The welcome, in the middle."""
-        width, height = self.size
+        width, height = self.inner_width, self.size.height
         lines = self.welcome.wrap(max(width - 2 * MARGIN, 2)) if self.welcome else []
         above = max((height - len(lines)) // 2, 0)
         strips = [self.painter.blank] * above

@@ -10,7 +10,6 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from localspec.chat.events import AnswerRound, Role
-from localspec.chat.thinking import CLOSING, OPENING, ThinkingMarker
 from localspec.conversations.conversation import AnswerFacts, Attachment, Entry
 from localspec.terminal import visible
 from localspec.tui.rendering.lines import BLANK, Line, prefixed, shortened, shown, wrapped, wrapped_text
@@ -31,12 +30,14 @@ class Shown:
         model: name of the model that answered; "" for a question.
         branch: which of its siblings it is, from 1.
         branches: how many siblings there are, itself included.
+        writing: whether it is being written; else one whose end is not known was broken off.
     """
 
     entry: Entry
     model: str = ""
     branch: int = 1
     branches: int = 1
+    writing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +47,16 @@ class Look:
     Attributes:
         width: of the text, in cells.
         palette: colours.
+        rounds_of: the rounds of an answer, by its entry's id; none when they were not kept.
         origins: whether answers show who wrote each token.
         thinking: whether the thinking part is unfolded.
-        rounds_of: the rounds of an answer, by its entry's id; none when they were not kept.
     """
 
     width: int
     palette: Palette
-    origins: bool
-    thinking: bool
     rounds_of: Callable[[str], Sequence[AnswerRound]]
+    origins: bool = False
+    thinking: bool = False
 
 
 def head_line(shown_entry: Shown, look: Look) -> Line:
@@ -118,18 +119,6 @@ def _attachment(file: Attachment) -> str:
     return f"▤ {shown(file.name)} · {count:,} {'line' if count == 1 else 'lines'} · {weight}"
 
 
-def answer_parts(text: str, facts: AnswerFacts | None) -> tuple[str, str]:
-    """What of an answer is thought, and what is said."""
-    opened = facts is not None and facts.thinking_seconds is not None and not text.lstrip().startswith(OPENING)
-    thought, said = ThinkingMarker(opened=opened).take(text)
-    return without_tags(thought), said.lstrip("\n") if thought else said
-
-
-def without_tags(thought: str) -> str:
-    """A thinking part without the tags around it."""
-    return thought.strip().removeprefix(OPENING).removesuffix(CLOSING).strip()
-
-
 def thinking_head(seconds: float | None, look: Look, *, going_on: bool) -> Line:
     """The line that stands for the thinking part, folded or not."""
     fold = "▾" if look.thinking else "▸"
@@ -143,7 +132,8 @@ def thinking_lines(thought: str, seconds: float | None, look: Look) -> list[Line
     head = thinking_head(seconds, look, going_on=False)
     if not look.thinking:
         return [head, BLANK]
-    return [head, *behind_bar(markdown_lines(thought, look.width - 2, look.palette), look.palette), BLANK]
+    body = markdown_lines(thought, look.width - 2, look.palette, numbered=False)
+    return [head, *behind_bar(body, look.palette), BLANK]
 
 
 def behind_bar(lines: Sequence[Line], palette: Palette) -> list[Line]:
@@ -152,9 +142,9 @@ def behind_bar(lines: Sequence[Line], palette: Palette) -> list[Line]:
     return prefixed(lines, bar, bar)
 
 
-def end_lines(facts: AnswerFacts | None, look: Look, *, live: bool) -> list[Line]:
-    """Why an answer ended, in a frame; nothing when it ended by itself or goes on."""
-    if facts is None or (live and facts.finish == "writing"):
+def end_lines(facts: AnswerFacts | None, look: Look) -> list[Line]:
+    """Why an answer ended, in a frame; nothing when it ended by itself."""
+    if facts is None:
         return []
     why = {
         "cancelled": ("stopped", f"You stopped this answer. {_GO_ON}"),

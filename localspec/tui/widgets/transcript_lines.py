@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from textual import events
@@ -16,14 +15,16 @@ from textual.widget import Widget
 
 from localspec.tui.rendering.lines import Line
 from localspec.tui.widgets.transcript_entry import Look
-from localspec.tui.widgets.transcript_paint import MARGIN, Painter, selected_text
+from localspec.tui.widgets.transcript_paint import MARGIN, Painter
+from localspec.tui.widgets.transcript_selection import place_of, selected_text
 from localspec.tui.widgets.transcript_view import Column, MessageView
 
 _MOST_LINES = 6000
 """Lines that are kept of messages that are out of view."""
 
-_APART = 1_000_000
-"""Line numbers between two messages where a selection counts lines: what is selected stays it when heights change."""
+_NARROWEST = 8
+_WIDEST = 120
+"""Cells of text on a line: longer lines are hard to read."""
 
 
 class LinesInView(ScrollView):
@@ -49,26 +50,16 @@ class LinesInView(ScrollView):
     }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - as in `Widget`
+    def __init__(self, look: Look, *, id: str | None, classes: str | None) -> None:  # noqa: A002 - as in `Widget`
         super().__init__(id=id, classes=classes)
+        self.look = look
+        """How messages are shown."""
         self.column = Column()
         self.painter = Painter()
         self.follows = True
         """Whether the end stays in view when more comes."""
         self._page: list[Strip] = []
-
-    @cached_property
-    def _looks(self) -> list[Look]:
-        return [self.initial_look()]
-
-    @property
-    def look(self) -> Look:
-        """How messages are shown."""
-        return self._looks[0]
-
-    @abstractmethod
-    def initial_look(self) -> Look:
-        """How messages are shown before anything is known of the theme and the size."""
+        self._thumb = (0, 0, 0)
 
     @abstractmethod
     def strip_of(self, index: int, line: int) -> Strip:
@@ -85,6 +76,11 @@ class LinesInView(ScrollView):
     @abstractmethod
     def empty_strips(self) -> list[Strip]:
         """What is drawn when there is no message."""
+
+    @property
+    def inner_width(self) -> int:
+        """Cells of a line: the scroll bar lies over the widget's last ones."""
+        return self.size.width - self.scrollbar_size_vertical
 
     # What there is to draw
 
@@ -107,7 +103,7 @@ class LinesInView(ScrollView):
     def restyle(self, look: Look) -> None:
         """Show all messages in another way; what was at the top of the view stays there, as near as can be."""
         place = self._place()
-        self._looks[0] = look
+        self.look = look
         for view in self.column.views:
             view.forget()
             view.guess_height(look.width)
@@ -118,7 +114,7 @@ class LinesInView(ScrollView):
             view = self.column.views[index]
             view.render(look)
             self.column.measure(index)
-            self._scroll_quietly(self.column.top(index) + _line_after(view.lines, text_before))
+            self._scroll_quietly(self.column.top(index) + view.line_after(text_before))
         self.refresh_page()
 
     def _place(self) -> tuple[int, int] | None:
@@ -126,18 +122,20 @@ class LinesInView(ScrollView):
         index, line = self.column.at(self.scroll_offset.y)
         if index >= len(self.column.views):
             return None
-        return index, sum(_letters(each) for each in self.column.views[index].lines[:line])
+        return index, self.column.views[index].letters_before(line)
 
     def refresh_page(self) -> None:
         """Draw what has changed in view."""
-        width, height = self.size
-        if not (self.is_mounted and width and height):
+        width, height = self.inner_width, self.size.height
+        if not (self.is_mounted and width > 0 and height):
             return
-        if width - MARGIN - 1 != self.look.width:
-            self.restyle(replace(self.look, width=max(width - MARGIN - 1, 8)))
+        text_width = min(max(width - MARGIN - 1, _NARROWEST), _WIDEST)
+        if text_width != self.look.width:
+            self.restyle(replace(self.look, width=text_width))
             return
         self._render_what_is_in_view()
-        self.painter.prepare(self, self.look.palette)
+        self._move_scrollbar()
+        self.painter.prepare(self, width, self.look.palette)
         before, self._page = self._page, self._drawn()
         if len(before) != len(self._page):
             self.refresh()
@@ -171,7 +169,7 @@ class LinesInView(ScrollView):
     def painted(self, index: int, number: int, line: Line, *, chosen: bool, panel: bool) -> Strip:
         """A line, with what is selected of it marked."""
         selection = self.text_selection
-        span = None if selection is None else selection.get_span(index * _APART + number)
+        span = None if selection is None else selection.get_span(place_of(index, number))
         if span is None:
             return self.painter.strip(line, chosen=chosen, panel=panel)
         style = self.screen.get_component_rich_style("screen--selection")
@@ -188,7 +186,7 @@ class LinesInView(ScrollView):
             if above and not self.follows:
                 self._scroll_quietly(self.scroll_offset.y + view.height - guessed)
             self._set_height()
-        self._let_go()
+            self._let_go()
 
     def _guessed_in_view(self) -> int | None:
         """The last message in view whose height is a guess."""
@@ -211,11 +209,10 @@ class LinesInView(ScrollView):
     # Scrolling
 
     def _set_height(self) -> None:
-        """Tell the scroll bar. Textual's own setter lays out the whole screen anew, which no line of text is worth."""
+        """Take up the height of all. Textual's own setter lays out the whole screen anew, which no line is worth."""
         height = max(self.column.height + self.lines_below(), 0)
         if self.virtual_size.height != height:
             self.set_reactive(Widget.virtual_size, Size(self.size.width, height))
-            self.vertical_scrollbar.window_virtual_size = height
         if self.follows or self.scroll_offset.y > self.max_scroll_y:
             self._scroll_quietly(self.max_scroll_y)
 
@@ -223,11 +220,18 @@ class LinesInView(ScrollView):
         """Be at another line, without taking it for something a person did."""
         self.set_reactive(Widget.scroll_y, float(max(y, 0)))
         self.set_reactive(Widget.scroll_target_y, float(max(y, 0)))
-        self.vertical_scrollbar.position = max(y, 0)
+
+    def _move_scrollbar(self) -> None:
+        """Draw the scroll bar anew, if its thumb has moved by an eighth of a cell or more: it is dear to draw."""
+        window, whole, y = self.size.height, max(self.virtual_size.height, 1), self.scroll_offset.y
+        thumb = (window, 8 * window * y // whole, 8 * window * window // whole)
+        if thumb != self._thumb:
+            self._thumb = thumb
+            self.vertical_scrollbar.window_virtual_size = whole
+            self.vertical_scrollbar.position = y
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """A person scrolled."""
-        self.vertical_scrollbar.position = new_value
         if round(old_value) != round(new_value):
             self.follows = round(new_value) >= self.max_scroll_y
             self.refresh_page()
@@ -267,8 +271,9 @@ class LinesInView(ScrollView):
             self.refresh_page()
         blank = self.painter.blank
         strips = [self._page[y] if y < len(self._page) else blank for y in crop.line_range]
-        if crop.column_span != (0, self.size.width):
-            return [strip.crop(*crop.column_span) for strip in strips]
+        left, right = crop.column_span
+        if left > 0 or right < self.inner_width:
+            return [strip.crop(left, right) for strip in strips]
         return strips
 
     def render_line(self, y: int) -> Strip:
@@ -278,7 +283,7 @@ class LinesInView(ScrollView):
         index, line = self.column.at(self.scroll_offset.y + y)
         if index >= len(self.column.views):
             line = self.scroll_offset.y + y - self.column.height
-        return self._page[y].apply_offsets(0, index * _APART + line)
+        return self._page[y].apply_offsets(0, place_of(index, line))
 
     def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002 - Textual calls it so
         """Mark what is selected."""
@@ -286,36 +291,8 @@ class LinesInView(ScrollView):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The text that is selected, and what follows it."""
-        views = self.column.views
-        first, start = divmod(selection.start.y, _APART) if selection.start else (0, 0)
-        last, end = divmod(selection.end.y, _APART) if selection.end else (len(views), 0)
-        lines: list[tuple[Line, int, int | None]] = []
-        for index in range(first, min(last + 1, len(views))):
-            view = views[index]
-            if not view.is_rendered:
-                view = MessageView(view.shown)
-                view.render(self.look)
-            for number, line in enumerate(view.lines):
-                if (index, number) < (first, start) or (index, number) > (last, end):
-                    continue
-                left = selection.start.x if selection.start and (index, number) == (first, start) else 0
-                right = selection.end.x if selection.end and (index, number) == (last, end) else None
-                lines.append((line, left, right))
-        return selected_text(lines), "\n"
+        return selected_text(self.column.views, selection, self.look), "\n"
 
     def _forget_selection(self) -> None:
         if self.is_mounted and self.text_selection is not None:
             self.screen.clear_selection()
-
-
-def _letters(line: Line) -> int:
-    return 0 if line.joint is None else len(line.text.replace(" ", ""))
-
-
-def _line_after(lines: list[Line], letters: int) -> int:
-    """The line on which the text goes on after so many letters."""
-    for index, line in enumerate(lines):
-        letters -= _letters(line)
-        if letters < 0:
-            return index
-    return max(len(lines) - 1, 0)

@@ -56,11 +56,10 @@ class Painter:
         self._palette = WITHOUT_COLOUR
         self._page = Style()
 
-    def prepare(self, widget: Widget, palette: Palette) -> None:
-        """Take up the widget's size, colours and filters."""
+    def prepare(self, widget: Widget, width: int, palette: Palette) -> None:
+        """Take up the widget's colours and filters, and how many cells a line has."""
         filters = tuple(widget.get_line_filters())
         ground = widget.background_colors[1]
-        width = widget.size.width
         if (filters, ground, width, palette) == (self._filters, self._ground, self._width, self._palette):
             return
         self._strips.clear()
@@ -117,7 +116,7 @@ class Painter:
         )
 
     def _painted(self, line: Line, *, chosen: bool, panel: bool) -> Strip:
-        ground = self._page + self._palette.block if panel else self._page
+        ground = self._page + self._palette.user_text if panel else self._page
         margin = Segment(_CHOSEN if chosen else " " * MARGIN, ground + self._palette.chosen)
         parts = [Segment(each.text, ground + (each.style or Style())) for each in line.segments]
         return self._finished([margin, *parts], ground)
@@ -132,23 +131,3 @@ class Painter:
         for each in self._filters:
             segments = each.apply(segments, self._ground)
         return segments
-
-
-def selected_text(lines: Sequence[tuple[Line, int, int | None]]) -> str:
-    """What a person copies of lines: their text without frames, and what was only wrapped in one line again.
-
-    Args:
-        lines: each with the characters, counted from the left edge, between which it is selected; None is its end.
-    """
-    text = ""
-    goes_on = False
-    for line, first, last in lines:
-        if line.joint is None:
-            continue
-        plain = line.plain
-        end = len(plain) if line.end is None else line.end
-        start = max(line.start, first - MARGIN)
-        piece = plain[start : end if last is None else max(min(end, last - MARGIN), start)]
-        text += (piece.lstrip(" ") if goes_on else piece) + line.joint
-        goes_on = line.joint != "\n"
-    return text.rstrip("\n")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from localspec.chat.events import AnswerRound, Role
-from localspec.chat.thinking import CLOSING, OPENING
+from localspec.chat.thinking import CLOSING, OPENING, split_thinking
 from localspec.tui.rendering.lines import BLANK, Line
 from localspec.tui.rendering.markdown import markdown_lines
 from localspec.tui.rendering.origins import OriginsView
@@ -15,7 +15,6 @@ from localspec.tui.rendering.streamed import StreamedMarkdown
 from localspec.tui.widgets.transcript_entry import (
     Look,
     Shown,
-    answer_parts,
     behind_bar,
     end_lines,
     head_line,
@@ -36,7 +35,7 @@ class MessageView:
 
     def __init__(self, shown: Shown) -> None:
         self.shown = shown
-        self.live = False
+        self.live = shown.writing
         self.height = 1
         self.origins: OriginsView | None = None
         """Its tokens, when they are shown."""
@@ -67,20 +66,38 @@ class MessageView:
         text = self.shown.entry.text
         self.height = 3 + len(self.shown.entry.attachments) + text.count("\n") + len(text) // max(width, 1)
 
+    def letters_before(self, line: int) -> int:
+        """How much of its text is above a line; it is the same however it is wrapped."""
+        return sum(_letters(each) for each in self.lines[:line])
+
+    def line_after(self, letters: int) -> int:
+        """The line on which the text goes on after so many letters."""
+        for index, line in enumerate(self.lines):
+            letters -= _letters(line)
+            if letters < 0:
+                return index
+        return max(len(self.lines) - 1, 0)
+
     def render(self, look: Look) -> None:
         """Make its lines."""
         if self.shown.entry.role is Role.USER:
             lines = [head_line(self.shown, look), *question_lines(self.shown.entry, look), BLANK]
         elif self.live:
-            self._stream = _Streamed(look)
+            self._stream = _Streamed(look, self.shown.entry.text, self._earlier(look))
             self._stream.append(self._rounds)
             lines = self._live_lines(look)
         else:
             lines = self._answer(look)
         self._lines, self.height = lines, len(lines)
 
+    def _earlier(self, look: Look) -> Sequence[AnswerRound]:
+        """The rounds of the text that was there when it began to be shown; they are wanted only where tokens are."""
+        rounds = look.rounds_of(self.shown.entry.id) if look.origins and self.shown.entry.text else ()
+        count = len(self._rounds)
+        return rounds[:-count] if count and list(rounds[-count:]) == self._rounds else rounds
+
     def append(self, rounds: Sequence[AnswerRound], look: Look) -> None:
-        """Take what an answer has got more."""
+        """Take what an answer has got more than what it was shown with."""
         self.live = True
         self._rounds.extend(rounds)
         if self._stream is None:
@@ -103,6 +120,8 @@ class MessageView:
     def change(self, shown: Shown, look: Look) -> None:
         """It has another text, other facts or other siblings."""
         self.shown = shown
+        self.live = shown.writing
+        self._rounds = []
         self.forget()
         self.render(look)
 
@@ -116,7 +135,7 @@ class MessageView:
     def _answer(self, look: Look, *, said: list[Line] | None = None) -> list[Line]:
         entry, facts = self.shown.entry, self.shown.entry.facts
         lines = [head_line(self.shown, look)]
-        thought, text = answer_parts(entry.text, facts)
+        thought, text = split_thinking(entry.text)
         if thought and not (look.origins and look.thinking):
             lines.extend(thinking_lines(thought, facts.thinking_seconds if facts else None, look))
         rounds = look.rounds_of(entry.id) if look.origins else ()
@@ -128,19 +147,24 @@ class MessageView:
             lines.extend(self.origins.lines)
         else:
             lines.extend(markdown_lines(text, look.width, look.palette) if said is None else said)
-        return [*lines, *end_lines(facts, look, live=False), BLANK]
+        return [*lines, *end_lines(facts, look), BLANK]
 
 
 class _Streamed:
     """The lines of an answer that is being written."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, text: str, earlier: Sequence[AnswerRound]) -> None:
         self._look = look
         self._seconds = 0.0
-        self._is_thinking = False
         self._thinking = _StreamedThinking(look)
         self._said = StreamedMarkdown(look.width, look.palette)
         self._origins = OriginsView(look.width, look.palette, thinking=look.thinking) if look.origins else None
+        thought, said = split_thinking(text)
+        self._is_thinking = bool(thought) and not said
+        self._thinking.append(thought)
+        self._said.append(said)
+        if self._origins:
+            self._origins.append(earlier)
 
     def append(self, rounds: Sequence[AnswerRound]) -> None:
         said = thought = ""
@@ -183,7 +207,7 @@ class _StreamedThinking:
         self.text = ""
         self._look = look
         self._fed = 0
-        self._markdown = StreamedMarkdown(look.width - 2, look.palette)
+        self._markdown = StreamedMarkdown(look.width - 2, look.palette, numbered=False)
         self._settled: list[Line] = []
 
     def append(self, text: str) -> None:
@@ -234,3 +258,7 @@ class Column:
     def find(self, id: str) -> int | None:  # noqa: A002 - as in `Entry`
         """The message of that entry."""
         return next((index for index, view in enumerate(self.views) if view.shown.entry.id == id), None)
+
+
+def _letters(line: Line) -> int:
+    return 0 if line.joint is None else len(line.text.replace(" ", ""))
