@@ -34,6 +34,7 @@ from localspec.locations import models_folder
 ROWS, COLUMNS = 40, 120
 PROMPT = "Write a Python class for a priority queue with push, pop and peek, and explain each method in a sentence."
 LONG_PROMPT = "Write a very long and detailed guide to growing vegetables, month by month, with lists and advice."
+_WINDOW = 20_000
 ECHOED = "ѫ"
 """A character that no answer holds."""
 
@@ -91,7 +92,7 @@ class App:
         while (answer := self.last_answer()) is None:
             if time.perf_counter() > deadline:
                 raise SystemExit("no answer was kept")
-            time.sleep(0.5)
+            time.sleep(2)
         return answer
 
     def rounds(self, answer: Entry) -> list[tuple[int, float]]:
@@ -107,9 +108,11 @@ class App:
     def _read(self) -> None:
         while True:
             try:
-                self._seen += os.read(self._child.child_fd, 65536).decode("utf-8", "replace")
+                read = os.read(self._child.child_fd, 65536).decode("utf-8", "replace")
             except OSError:
                 return
+            # A window's worth: what takes part of the processor here is missing there.
+            self._seen = (self._seen + read)[-_WINDOW:]
             if self.first_frame is None and "localspec" in self._seen and "speculation" in self._seen:
                 self.first_frame = time.perf_counter() - self.began
 
@@ -134,7 +137,7 @@ def measure_speed(arguments: argparse.Namespace) -> None:
             if which == "app":
                 with tempfile.TemporaryDirectory() as folder:
                     app = App(Path(folder), *options)
-                    app.wait_for(lambda seen: "threads" in seen)
+                    app.wait_for(lambda seen: "CPU, " in seen)
                     app.send(PROMPT + "\r")
                     facts = app.wait_for_answer().facts
                     app.quit()
@@ -159,7 +162,7 @@ def measure_keys(arguments: argparse.Namespace) -> None:
     delays = []
     with tempfile.TemporaryDirectory() as folder:
         app = App(Path(folder), *options)
-        app.wait_for(lambda seen: "threads" in seen)
+        app.wait_for(lambda seen: "CPU, " in seen)
         app.send(LONG_PROMPT + "\r")
         app.wait_for(lambda seen: "of late" in seen)
         for number in range(arguments.presses):
@@ -182,7 +185,7 @@ def measure_start(arguments: argparse.Namespace) -> None:
     for _ in range(arguments.runs):
         with tempfile.TemporaryDirectory() as folder:
             app = App(Path(folder), *pair_options(arguments))
-            app.wait_for(lambda seen: "threads" in seen)
+            app.wait_for(lambda seen: "CPU, " in seen)
             frames.append(app.first_frame or 0.0)
             app.quit()
     print(
@@ -195,7 +198,7 @@ def measure_long(arguments: argparse.Namespace) -> None:
     options = [*pair_options(arguments), "--max-tokens", "2000", "--context", "4096", "--no-speculation"]
     with tempfile.TemporaryDirectory() as folder:
         app = App(Path(folder), *options)
-        app.wait_for(lambda seen: "threads" in seen)
+        app.wait_for(lambda seen: "CPU, " in seen)
         app.send(LONG_PROMPT + "\r")
         rounds = app.rounds(app.wait_for_answer())
         app.quit()

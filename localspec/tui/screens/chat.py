@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from localspec.pairs.choosing import FirstChoice
     from localspec.settings.choice import Choice
+    from localspec.tui.services import Opening, Services
 
 _SHARE_ON_CPU = 0.03
 _SHARE_ON_GPU = 0.25
@@ -58,30 +59,41 @@ class ChatScreen(ChatCommands):
     class DemoWanted(Message):
         """The person wants no pair pulled."""
 
+    def __init__(self, services: Services, opening: Opening) -> None:
+        """Begin with `opening`; see `ChatBase`."""
+        super().__init__(services, opening)
+        # Held here and not looked for: a search of the screen at every frame costs more than what is drawn.
+        self._title = TitleBar(id="title")
+        self._readout = Readout(id="readout")
+        self._status = StatusLine(id="status")
+        self._notice = Notice(id="notice")
+        self._composer = Composer(services.history, id="composer")
+        self._pace = Pace(_SHARE_ON_CPU)
+        self._memory = MemoryWatch()
+        self._ticking = False
+        self._trouble_shown = False
+        self._figures_shown = 0.0
+        self._heading: Heading | None = None
+
     def compose(self) -> ComposeResult:
         """A title, the conversation and its figures, what is wrong, where to write, the keys."""
-        yield TitleBar(id="title")
+        yield self._title
         with Horizontal(id="middle"):
             with Vertical(id="talk"):
                 yield self.transcript
-            yield Readout(id="readout")
-        yield StatusLine(id="status")
-        yield Notice(id="notice")
-        yield Composer(self.services.history, id="composer")
+            yield self._readout
+        yield self._status
+        yield self._notice
+        yield self._composer
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Show the conversation and wait for the choice of a pair."""
-        self._pace = Pace(_SHARE_ON_CPU)
-        self._ticking = False
-        self._trouble_shown = False
-        self._figures_shown = 0.0
-        self._memory = MemoryWatch()
         for attachment in self.opening.attachments:
-            self.query_one(Composer).attach(attachment)
+            self._composer.attach(attachment)
         self.show_conversation(self.opening.conversation)
         self.set_interval(_WATCH_SECONDS, self._watch)
-        self.query_one(Composer).focus()
+        self._composer.focus()
 
     def use(self, choice: Choice) -> None:
         """Talk with this pair from now on."""
@@ -114,11 +126,16 @@ class ChatScreen(ChatCommands):
 
     @on(Transcript.TokenPointed)
     def _token_pointed(self, event: Transcript.TokenPointed) -> None:
-        self.query_one(Composer).border_subtitle = Content(event.words).markup
+        self._composer.border_subtitle = Content(event.words).markup
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What is pasted while the transcript has the focus is meant for the composer."""
+        self._composer.paste(event.text)
+        self._composer.focus()
 
     @on(Readout.Left)
     def _left_readout(self) -> None:
-        self.query_one(Composer).focus()
+        self._composer.focus()
 
     @on(Composer.Refused)
     def _refused(self, event: Composer.Refused) -> None:
@@ -164,7 +181,7 @@ class ChatScreen(ChatCommands):
         if isinstance(advance.error, ContextFullError) or finish == Finish.CONTEXT:
             self.run_worker(self._make_room(advance.error), exclusive=True, group="room")
         elif advance.error is not None and self.services.engine.error is None:
-            self.query_one(Notice).tell(advance.error)
+            self._notice.tell(advance.error)
 
     async def _make_room(self, error: LocalspecError | None) -> None:
         """Let the person choose what a full context means."""
@@ -172,7 +189,7 @@ class ChatScreen(ChatCommands):
         alone = len(self.answering.talk.conversation.path) <= 2
         if alone or about.drop_oldest or self.answering.settings.drop_oldest:
             if error is not None:
-                self.query_one(Notice).tell(error)
+                self._notice.tell(error)
             return
         size = self.services.engine.loaded.context_size if self.services.engine.loaded else 0
         chosen = await self.app.push_screen_wait(
@@ -194,18 +211,19 @@ class ChatScreen(ChatCommands):
 
     def _show_state(self) -> None:
         engine = self.services.engine
-        self.query_one(TitleBar).update(heading_of(engine, self.answering.talk.about.title))
+        self._say_heading(heading_of(engine, self.answering.talk.about.title))
         trouble = engine.error or self.services.saver.trouble
-        notice = self.query_one(Notice)
         if engine.error is not None:
-            notice.tell(engine.error, "What had come is kept. F10 starts the engine again, F4 chooses another pair.")
+            self._notice.tell(
+                engine.error, "What had come is kept. F10 starts the engine again, F4 chooses another pair."
+            )
         elif trouble is not None:
-            notice.tell(trouble, "Every word is still here. It is saved as soon as that works again.")
+            self._notice.tell(trouble, "Every word is still here. It is saved as soon as that works again.")
         elif self.answering.busy or self._trouble_shown:
-            notice.tell(None)
+            self._notice.tell(None)
         self._trouble_shown = trouble is not None
         hold = "An answer is being written: Esc stops it." if self.answering.busy else ""
-        self.query_one(Composer).hold = hold
+        self._composer.hold = hold
 
     def _show_figures(self) -> None:
         """Show the figures: at every frame they would only flicker, and cost what the engine could use."""
@@ -216,8 +234,8 @@ class ChatScreen(ChatCommands):
         figures = self.answering.live.figures()
         speculating = self.answering.settings.drafts
         memory = self._memory.look(self.services.link.pid, now)
-        self.query_one(Readout).update(figures, memory=memory, next_speculating=speculating)
-        self.query_one(StatusLine).update(figures, next_speculating=speculating)
+        self._readout.update(figures, memory=memory, next_speculating=speculating)
+        self._status.update(figures, next_speculating=speculating)
 
     def _pace_for_device(self) -> Pace:
         loaded = self.services.engine.loaded
@@ -239,8 +257,13 @@ class ChatScreen(ChatCommands):
 
     def tell_status(self, words: str) -> None:
         """Say what is done before a pair can be loaded."""
-        self.query_one(TitleBar).update(Heading(state=words))
+        self._say_heading(Heading(state=words))
+
+    def _say_heading(self, heading: Heading) -> None:
+        if heading != self._heading:
+            self._heading = heading
+            self._title.update(heading)
 
     def tell_no_pair(self, error: LocalspecError) -> None:
         """Say why the pair cannot be used."""
-        self.query_one(Notice).tell(error, "F4 chooses another pair.")
+        self._notice.tell(error, "F4 chooses another pair.")

@@ -71,7 +71,11 @@ def _state(engine: EngineState) -> str:
             if loaded is None:
                 return ""
             cpu = loaded.target.device == "CPU"
-            return f"CPU, {loaded.threads} threads" if cpu else loaded.target.device
+            return _on_cpu(loaded.threads) if cpu else loaded.target.device
+
+
+def _on_cpu(threads: int) -> str:
+    return "CPU, 1 thread" if threads == 1 else f"CPU, {threads} threads"
 
 
 class TitleBar(Rows):
