@@ -55,6 +55,7 @@ class App:
             dimensions=(ROWS, COLUMNS),
             env={**os.environ, "LOCALSPEC_DATA_DIR": str(folder), "TERM": "xterm-256color", "COLORTERM": "truecolor"},
         )
+        self._child.delaybeforesend = None  # pexpect would wait 50 ms before each key
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from localspec.settings.choice import Choice
     from localspec.tui.services import Opening, Services
 
-_SHARE_ON_CPU = 0.03
+_SHARE_ON_CPU = 0.018
 _SHARE_ON_GPU = 0.25
 """Of one core's time, for drawing while an answer is written: see `Pace`."""
 
