@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
+from textual.message import Message
 
 from localspec.conversations.conversation import Attachment
 from localspec.tui.actions import ACTIONS, BY_SLASH
 from localspec.tui.prompt_history import PromptHistory
+from localspec.tui.terminal_input import InputParser
 from localspec.tui.widgets.composer import Composer
 from tests.tui.composer_host import ComposerHost
 from tests.tui.screen_text import screen_text
@@ -257,3 +260,29 @@ async def test_an_attachment_alone_can_be_sent() -> None:
         await pilot.press("enter")
 
         assert app.sent == [("", 1)]
+
+
+async def test_keys_act_in_the_order_they_were_pressed_however_busy_the_app_is() -> None:
+    app = ComposerHost()
+    async with app.run_test() as pilot:
+        for event in typed("cats\x7fr\x1b[D\x7ft\x1b[Fy"):
+            app.post_message(event)
+        await pilot.pause()
+
+        assert app.composer.text == "catry"
+
+
+async def test_alt_with_a_letter_writes_no_letter() -> None:
+    app = ComposerHost()
+    async with app.run_test() as pilot:
+        await pilot.press(*"hello")
+        for letter in "abfx":
+            app.post_message(events.Key(f"alt+{letter}", letter))  # as a terminal sends it
+        await pilot.pause()
+        assert app.composer.text == "hello"
+        assert app.composer.selected_text == "hello"
+
+
+def typed(data: str) -> list[Message]:
+    parser = InputParser()
+    return [*parser.feed(data), *parser.tick()]

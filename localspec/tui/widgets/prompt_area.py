@@ -154,7 +154,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         """A paste of what was copied in the app; the terminal's own paste comes as an event."""
         self.paste(self.app.clipboard)
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """The keys that mean something else here than in a text area."""
         if event.key == "enter":
             self.post_message(self.Entered())
@@ -166,10 +166,21 @@ class PromptArea(TextArea, inherit_bindings=False):
             self.post_message(self.Completed())
         elif event.key == "backspace" and self.selection.is_empty and self.cursor_at_start_of_text:
             self.post_message(self.BackspacedAtStart(event.time))
-        else:
+        elif not await self._edit(event.key):
+            if event.key.startswith("alt+"):  # a terminal sends the letter with it, which nobody meant to write
+                event.prevent_default()
             return
         event.stop()
         event.prevent_default()
+
+    async def _edit(self, key: str) -> bool:
+        """Do what a key is for here; whether it is for anything.
+
+        Textual hands a bound key up to the app before it acts, and what is typed meanwhile would overtake it: in "cat",
+        Backspace, "r", written while the app is busy, Backspace would delete the "r".
+        """
+        bindings = self._bindings.key_to_bindings.get(key, ())
+        return any([await self.app.run_action(binding.action, self) for binding in bindings])
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Up: a line, or out of the text."""
