@@ -22,7 +22,7 @@ from typing import Any
 from localspec.chat.events import SpeculationSettings
 from localspec.decoding.acceptance import ACCEPTANCE_RULES
 from localspec.decoding.draft_length import LONGEST_DRAFT
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import UsageError
 
 DRAFTERS = ("model",)

@@ -118,7 +118,8 @@ def resume_journal(what: dict[str, Any], path: Path | None = None) -> Journal:
 
 def _free_path(folder: Path) -> Path:
     stem = time.strftime("%Y%m%d-%H%M%S")
-    names = [f"{stem}.jsonl", *(f"{stem}-{number}.jsonl" for number in range(2, 1000))]
+    # Names sort by time.
+    names = (f"{stem}-{number:03d}.jsonl" for number in range(1, 1000))
     return next(path for name in names if not (path := folder / name).exists())
 
 

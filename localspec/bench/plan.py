@@ -9,7 +9,7 @@ from typing import Any
 from localspec.bench.arms import Arm
 from localspec.bench.task_files import Task
 from localspec.chat.events import SpeculationSettings
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from localspec.bench.plan import ArmPlan, Conversation, Plan
 from localspec.bench.records import Record, RoundFigures
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Message, Role, SpeculationSettings
 from localspec.decoding.rounds import Finish, never
-from localspec.decoding.sampling import SamplingSettings
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import MeasurePasses, PassTimes
 from localspec.errors import ContextFullError, LocalspecError

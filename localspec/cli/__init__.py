@@ -45,6 +45,7 @@ COMMANDS = (
     Command("rm", "delete a pair's files, but none that others use", "localspec.cli.pairs.rm"),
     Command("bench", "measure what speculation is worth here, and compare settings", "localspec.cli.bench"),
     Command("explain", "what speculation does on this machine, from figures measured now", "localspec.cli.explain"),
+    Command("verify", "check that speculation changes nothing but the time", "localspec.cli.verify"),
     Command("doctor", "check this machine and say what to do", "localspec.cli.doctor"),
 )
 

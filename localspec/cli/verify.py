@@ -107,7 +107,7 @@ def _assignment(choice: Choice, *, quick: bool, plant: str | None) -> Assignment
     size = (
         {"prompts": 2, "max_tokens": 32, "sequences": 10_000, "control_sequences": 10_000}
         if quick
-        else {"prompts": 4, "max_tokens": 48, "sequences": 100_000, "control_sequences": 20_000}
+        else {"prompts": 4, "max_tokens": 48, "sequences": 100_000, "control_sequences": 10_000}
     )
     return Assignment(
         loading=replace(choice.loading, context=settings.context or 1024),

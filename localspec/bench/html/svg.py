@@ -37,8 +37,9 @@ class Scale:
 
 def ticks(low: float, high: float, about: int = 6) -> list[float]:
     """Round values from `low` to `high`, both included or passed."""
-    span = high - low or abs(high) or 1.0
-    rough = span / about
+    if low == high:
+        high = low + (abs(low) or 1.0)
+    rough = (high - low) / about
     power = 10 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first = math.floor(low / step + 1e-9)

@@ -16,7 +16,7 @@ from typing import Any
 from localspec.bench.losslessness.assignment import Assignment
 from localspec.bench.losslessness.findings import Caught, Texts
 from localspec.bench.losslessness.planted import PLANTED
-from localspec.bench.losslessness.real_rows import far_apart, places_in
+from localspec.bench.losslessness.real_rows import control_places, places_in
 from localspec.bench.losslessness.sequences import PLACES, Place, Tally, Task, draw, judge, tasks_for
 from localspec.bench.losslessness.texts import Pair, compare_text, together
 from localspec.bench.task_files import built_in_tasks
@@ -86,7 +86,7 @@ def _look_at_draws(told: Assignment, as_set: Sequence[Place], uncut: Sequence[Pl
     chosen = as_set[:_AS_SET]
     # Settings that hardly leave a choice give few places; then rows with nothing cut off take their part.
     places = [*chosen, *uncut[: _AS_SET + _UNCUT - len(chosen)]]
-    if len(places) < 2 * PLACES:
+    if len(places) < 2 * PLACES or max(len(as_set), len(uncut)) < 2 * PLACES:
         raise LocalspecError(
             "There are too few places to draw from",
             f"The target left itself a choice at {len(places)} places only.",
@@ -94,17 +94,17 @@ def _look_at_draws(told: Assignment, as_set: Sequence[Place], uncut: Sequence[Pl
         )
     with ProcessPoolExecutor(_workers(told.loading.threads), multiprocessing.get_context("spawn")) as pool:
 
-        def drawn(what: str, rule: str, among: Sequence[Place], sequences: int, windows: int | None) -> list[Tally]:
-            tasks = tasks_for(among, rule, sequences, draft_length=told.draft_length, seed=SEED, windows=windows)
+        def drawn(what: str, rule: str, among: Sequence[Place], sequences: int) -> list[Tally]:
+            tasks = tasks_for(among, rule, sequences, draft_length=told.draft_length, seed=SEED)
             return _draw_all(pool, tasks, len(among), lambda done: _tell_progress(what, done, len(tasks)))
 
-        tallies = drawn("drawing from real rows", told.rule, places, told.sequences, None)
+        tallies = drawn("drawing from real rows", told.rule, places, told.sequences)
         _tell("draws", asdict(judge(places, tallies, told.rule, acceptance_known=_accepts_by_overlap(told.rule))))
-        apart = far_apart(places)
+        control = control_places(as_set if len(as_set) >= 2 * PLACES else uncut)
         for name in ("none", *PLANTED):
             rule = "rejection" if name == "none" else name
-            tallies = drawn(f"planting errors: {name}", rule, apart, told.control_sequences, 2)
-            found = judge(apart, tallies, rule, acceptance_known=True)
+            tallies = drawn(f"planting errors: {name}", rule, control, told.control_sequences)
+            found = judge(control, tallies, rule, acceptance_known=True)
             tokens = sum(position.drawn for position in found.positions)
             # As `Draws.fine` would say: that is the judgement under test.
             _tell("caught", asdict(Caught(name, not found.fine, tokens, found.smallest)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from localspec.bench.losslessness.sequences import Place
+from localspec.bench.losslessness.sequences import PLACES, Place
 from localspec.decoding.distributions import Certain, probabilities_at
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.drafters.model import draft_sampling
@@ -18,8 +18,8 @@ from localspec.decoding.rounds import never
 from localspec.decoding.sampling import to_distribution
 from localspec.decoding.sampling_settings import SamplingSettings
 
-HEAD = 512
-"""Likeliest tokens of p and of q that a row with nothing cut off keeps: whole vocabularies would take hours to draw."""
+HEAD = 1024
+"""Likeliest tokens, by p or q, that a row with nothing cut off keeps: whole vocabularies would take hours to draw."""
 
 Rows = NDArray[np.float32]
 
@@ -52,10 +52,17 @@ def places_in(
     return _most_different(as_set), _most_different(uncut)
 
 
-def far_apart(places: Sequence[Place]) -> list[Place]:
-    """The same p, each with the q of another place: any q is legal, and this one shows every error of a rule."""
-    others = [*places[len(places) // 2 :], *places[: len(places) // 2]]
-    return [replace(place, q=other.q) for place, other in zip(places, others, strict=True)]
+def control_places(places: Sequence[Place]) -> list[Place]:
+    """Two windows of places at which every error of a rule shows; tokens must be numbered alike in all `places`.
+
+    In the first each p stands with the q of another place: any q is legal, and with this one nearly every guess is
+    corrected. In the second p and q are as near each other as they come, so that most guesses are kept, and a bonus
+    follows them.
+    """
+    ordered = _most_different(places)
+    first, others = ordered[:PLACES], ordered[PLACES : 2 * PLACES]
+    apart = [replace(place, q=other.q) for place, other in zip(first, others, strict=True)]
+    return [*apart, *ordered[-PLACES:]]
 
 
 def _place(row: Rows, guess: Rows, sampling: SamplingSettings, recent: Sequence[int], *, cut: bool) -> Place:
@@ -65,10 +72,10 @@ def _place(row: Rows, guess: Rows, sampling: SamplingSettings, recent: Sequence[
 
 
 def _heads(row: Rows, guess: Rows) -> tuple[Rows, Rows]:
-    """The two rows on the tokens that either finds likeliest, numbered anew."""
+    """The two rows on the HEAD tokens that either finds likeliest, numbered anew."""
     size = min(row.size, guess.size)
-    likeliest = [np.argpartition(-each[:size], min(HEAD, size - 1))[:HEAD] for each in (row, guess)]
-    kept = np.union1d(*likeliest)
+    behind = np.minimum(row.max() - row[:size], guess.max() - guess[:size])
+    kept = np.sort(behind.argpartition(min(HEAD, size - 1))[:HEAD])
     return row[kept], guess[kept]
 
 

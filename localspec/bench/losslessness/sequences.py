@@ -115,11 +115,9 @@ def draw(task: Task) -> list[Tally]:
     return tallies
 
 
-def tasks_for(  # noqa: PLR0913 - a test plan
-    places: Sequence[Place], rule: str, sequences: int, *, draft_length: int, seed: int, windows: int | None = None
-) -> list[Task]:
-    """The work of drawing each place `sequences` times, in chunks; of all windows or the first few."""
-    starts = range(0, len(places), PLACES)[:windows]
+def tasks_for(places: Sequence[Place], rule: str, sequences: int, *, draft_length: int, seed: int) -> list[Task]:
+    """The work of drawing each place `sequences` times, in chunks."""
+    starts = range(0, len(places), PLACES)
     chunks = -(-sequences // CHUNK)
     return [
         Task(
@@ -148,8 +146,7 @@ def judge(places: Sequence[Place], tallies: Sequence[Tally], rule: str, *, accep
     positions = tuple(_position(place, tally, acceptance_known=acceptance_known) for place, tally in drawn)
     p_values = [position.p_value for position in positions]
     p_values += [position.share_p_value for position in positions if position.share_p_value is not None]
-    lossless = rule not in PLANTED and rule_of(rule, 0).lossless
-    return Draws(rule, lossless, positions, min(holm(p_values), default=1.0))
+    return Draws(rule, rule_of(rule, 0).lossless, positions, min(holm(p_values), default=1.0))
 
 
 def _position(place: Place, tally: Tally, *, acceptance_known: bool) -> Position:

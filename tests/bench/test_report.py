@@ -1,0 +1,82 @@
+"""The figures of a benchmark, worked out by hand."""
+
+import pytest
+
+from localspec.bench.arms import parse_arms
+from localspec.bench.report import conditional_acceptance, overall_acceptance, paired_by_prompt, report_of
+from localspec.bench.tables import report_lines
+from tests.bench.made_up import benchmark, document, record
+
+ARMS = parse_arms("off,2")
+
+
+def test_speeds_gains_and_drafts_of_each_kind_and_of_all() -> None:
+    report = report_of(benchmark(gain=2.0), ARMS, ("code", "story"))
+    figures = report.figures["code", "2"]
+    assert figures.generations == 4
+    assert figures.tokens_per_second.median == pytest.approx(23.0)
+    assert figures.speed_up is not None
+    assert figures.speed_up.value == pytest.approx(2.0)
+    assert figures.statistics.acceptance == 0.5
+    assert figures.statistics.tau == 2.0
+    assert figures.draft_lengths == ((2, 12),)
+    assert figures.joules_per_token is None
+    overall = report.overall("2")
+    assert overall is not None
+    assert overall.speed_up is not None
+    assert overall.speed_up.value == pytest.approx(2.0)
+    assert overall.speed_up.real
+    assert report.figures["code", "off"].speed_up is None
+
+
+def test_acceptance_at_a_position_is_of_those_examined_there() -> None:
+    rounds = record(rounds=((3, 3), (3, 1), (3, 0), (1, 1), (0, 0))).rounds
+    # Position 1: 4 examined, 3 kept; 2: the rounds that kept 1 and drafted 2: 2 examined, 1 kept; 3: 1 of 1.
+    assert conditional_acceptance(rounds) == (0.75, 0.5, 1.0)
+    # Kept 3 + 1 + 0 + 1 of 5 + 2 that were refused.
+    assert overall_acceptance(rounds) == pytest.approx(5 / 7)
+    assert overall_acceptance(record().rounds) is None
+
+
+def test_only_what_both_sides_have_is_compared() -> None:
+    one = [record("2", "a", 20.0, run=run) for run in (0, 1)] + [record("2", "b", 30.0)]
+    other = [record("off", "a", 10.0), record("off", "c", 10.0)]
+    assert paired_by_prompt(one, other) == {"a": ([pytest.approx(20.0)], [pytest.approx(10.0)])}
+
+
+def test_energy_is_told_per_token_only_where_every_generation_has_it() -> None:
+    with_energy = [record(joules=6.0), record(run=1, joules=2.0)]
+    report = report_of(with_energy, ARMS, ("code",))
+    assert report.overall("off").joules_per_token == 2.0  # type: ignore[union-attr] # it has records
+    partly = report_of([*with_energy, record(run=2)], ARMS, ("code",))
+    assert partly.overall("off").joules_per_token is None  # type: ignore[union-attr] # it has records
+
+
+def test_the_table_fits_80_columns_and_the_verdict_is_in_words() -> None:
+    records = benchmark(gain=2.0)
+    lines = report_lines(document(records), report_of(records, ARMS, ("code", "story")))
+    assert max(map(len, lines)) <= 80
+    told = "\n".join(lines)
+    assert "2: faster than off: 2.00x" in told
+    assert "Energy is left out. Not told." in told
+
+
+def test_an_interval_that_holds_1_is_called_no_difference() -> None:
+    records = benchmark(gain=1.0)
+    told = "\n".join(report_lines(document(records), report_of(records, ARMS, ("code", "story"))))
+    assert "2: no difference to off was shown (1.00x" in told
+    few = benchmark(gain=3.0, prompts=1)
+    told = "\n".join(report_lines(document(few), report_of(few, ARMS, ("code", "story"))))
+    assert "too few prompts to say whether that is real" in told
+
+
+def test_a_benchmark_without_a_record_says_so() -> None:
+    told = report_lines(document(()), report_of([], ARMS, ("code",)))
+    assert told == ["No generation came to its end: there is nothing to report."]
+
+
+def test_lossy_acceptance_is_labelled() -> None:
+    records = (*benchmark(), record("typical", acceptance_rule="typical"))
+    arms = parse_arms("off,2,typical")
+    told = "\n".join(report_lines(document(records), report_of(records, arms, ("code", "story"))))
+    assert "NOT the target's distribution" in told

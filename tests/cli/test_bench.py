@@ -1,0 +1,156 @@
+"""`localspec bench` as a person calls it: wrong calls, a whole run, what is left after Ctrl-C and a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from localspec.cli import main
+
+TASKS = "\n".join(
+    json.dumps({"question_id": number, "category": "a" if number < 4 else "b", "turns": [f"Say {number} words."]})
+    for number in range(8)
+)
+PROGRAM = [sys.executable, "-P", "-m", "localspec"]
+
+
+@pytest.fixture
+def call(smollm2_path: Path, smollm2_draft_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command with a real pair and a few prompts; its data go to the test's folder."""
+    monkeypatch.setenv("LOCALSPEC_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "tasks.jsonl").write_text(TASKS)
+    return [
+        "bench", "--target", str(smollm2_path), "--draft", str(smollm2_draft_path), "--threads", "1",
+        "--context", "256", "--tasks", str(tmp_path / "tasks.jsonl"),
+        "--json", str(tmp_path / "out.json"), "--max-tokens", "8",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--arms", "off,warp"], "There is no arm 'warp'"),
+        (["--arms", "greedy+t1"], "greedy acceptance needs temperature 0"),
+        (["--runs", "0"], "--runs: must be a whole number, 1 or more"),
+        (["--kinds", "c"], "There is no kind of task called 'c'"),
+        (["--json", "/no/such/folder/a.json"], "cannot be written"),
+        (["compare", "a.json"], "is not understood"),
+        (["compare", "a.json", "b.json"], "a.json cannot be read"),
+        (["faster"], "is not understood"),
+    ],
+)
+def test_wrong_calls_are_told_before_anything_is_loaded(
+    call: list[str], arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = arguments if arguments[0] in {"compare", "faster"} else []
+    assert main(["bench", *words] if words else [*call, *arguments]) == 2
+    assert told.lower() in capsys.readouterr().err.lower()
+
+
+def test_help_and_wrong_calls_load_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom localspec.cli import main\n"
+        "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'llama_cpp', 'textual', 'huggingface_hub', 'jinja2'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    for arguments in (["bench", "--help"], ["bench", "faster"], ["verify", "--help"]):
+        run = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        assert run.stderr.endswith("[]\n"), run.stderr
+
+
+def test_without_a_draft_arms_that_need_one_are_refused(smollm2_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--target", str(smollm2_path), "--arms", "off,3"]) == 2
+    assert "The arm 3 needs a draft model" in capsys.readouterr().err
+
+
+def test_a_run_reports_in_words_as_json_and_as_a_page(
+    call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "out.html"
+    assert main([*call, "--limit", "3", "--arms", "off,1", "--html", str(page)]) == 0
+    told = capsys.readouterr().out
+    assert "6 prompts of 2 kinds, 1 run, at most 8 tokens, 1 threads" in told
+    assert "tau" in told
+    values = json.loads((tmp_path / "out.json").read_bytes())
+    assert values["complete"] is True
+    assert len(values["records"]) == 12
+    assert values["environment"]["llama_cpp"]["features"]
+    (models,) = values["models"].values()
+    assert len(models["target"]["sha256"]) == 64
+    (times,) = values["pass_times"].values()
+    assert [width for width, _ in times["target"]] == list(range(1, 10))
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+    first = tmp_path / "first.json"
+    (tmp_path / "out.json").rename(first)
+    assert main(["bench", "compare", str(first), str(first)]) == 0
+    assert "6 of 6 answers are the same token by token" in capsys.readouterr().out
+
+
+def started(call: Sequence[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen([*PROGRAM, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def journal(folder: Path) -> Path | None:
+    return next(iter((folder / "data" / "bench").glob("*.jsonl")), None)
+
+
+def wait_for_records(folder: Path, count: int) -> None:
+    deadline = time.monotonic() + 200
+    while time.monotonic() < deadline:
+        path = journal(folder)
+        if path is not None and path.read_bytes().count(b"\n") > count:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the benchmark wrote no records")
+
+
+def resumed(call: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = json.loads((folder / "out.json").read_bytes())
+    assert before["complete"] is False
+    assert 0 < len(before["records"]) < 16
+    assert main([*call, "--resume"]) == 0
+    capsys.readouterr()
+    after = json.loads((folder / "out.json").read_bytes())
+    assert after["complete"] is True
+    assert len(after["records"]) == 16
+    assert after["records"][: len(before["records"])] == before["records"]
+
+
+def test_ctrl_c_reports_what_was_done_and_resume_goes_on(
+    call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    process = started(call)
+    wait_for_records(tmp_path, 3)
+    process.send_signal(signal.SIGINT)
+    told, errors = process.communicate(timeout=200)
+    assert process.returncode == 130, errors
+    assert "NOT COMPLETE" in told
+    assert "Traceback" not in errors
+    assert main([*call, "--resume", "--max-tokens", "9"]) == 2
+    assert "max tokens" in capsys.readouterr().err
+    resumed(call, tmp_path, capsys)
+
+
+def test_a_killed_engine_loses_nothing_and_resume_goes_on(
+    call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    process = started(call)
+    wait_for_records(tmp_path, 3)
+    (engine,) = psutil.Process(process.pid).children()
+    os.kill(engine.pid, signal.SIGKILL)
+    told, errors = process.communicate(timeout=200)
+    assert process.returncode == 1
+    assert "NOT COMPLETE" in told
+    assert "lack of memory" in errors
+    assert "--resume goes on" in errors
+    resumed(call, tmp_path, capsys)

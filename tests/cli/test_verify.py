@@ -1,0 +1,91 @@
+"""`localspec verify` on a real pair: it passes, it fails when it should, and a crash is told in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localspec.bench.losslessness.assignment import Assignment
+from localspec.bench.losslessness.findings import Findings
+from localspec.bench.losslessness.verification import verify
+from localspec.bench.losslessness.words import lines_of, verdict
+from localspec.cli import main
+from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.engine.messages import LoadPair, ModelSettings
+from localspec.errors import EngineDiedError, LocalspecError
+
+
+def assignment(target: Path, draft: Path, rule: str = "rejection", sequences: int = 1500) -> Assignment:
+    """A small one: two texts of 24 tokens."""
+    return Assignment(
+        loading=LoadPair(ModelSettings(target), ModelSettings(draft), context=256, threads=1),
+        sampling=SamplingSettings(temperature=1.0, top_k=0, top_p=1.0, min_p=0.02, seed=4),
+        rule=rule,
+        draft_length=3,
+        prompts=2,
+        max_tokens=24,
+        sequences=sequences,
+        control_sequences=1500,
+    )
+
+
+def found_by(told: Assignment) -> Findings:
+    found = Findings()
+    steps: list[str] = []
+    verify(told, lambda what, _done, _total: steps.append(what), found)
+    assert any("real rows" in step for step in steps)
+    return found
+
+
+def test_a_real_pair_is_verified(smollm2_path: Path, smollm2_draft_path: Path) -> None:
+    found = found_by(assignment(smollm2_path, smollm2_draft_path))
+    told = "\n".join(lines_of(found))
+    assert found.fine, told
+    assert "VERIFIED" in told
+    assert [texts.rule for texts in found.texts] == ["greedy", "coupled"]
+    assert found.draws is not None
+    assert min(position.drawn for position in found.draws.positions) == 1500
+    assert [caught.name for caught in found.caught if caught.found] == [
+        "residual-is-p", "p-and-q-swapped", "always-accepts", "bonus-from-q"
+    ]  # fmt: skip
+
+
+def test_a_wrong_rule_fails_and_a_lossy_one_is_called_so(smollm2_path: Path, smollm2_draft_path: Path) -> None:
+    wrong = found_by(assignment(smollm2_path, smollm2_draft_path, "always-accepts"))
+    assert not wrong.fine
+    assert verdict(wrong)[0].startswith("FAILED")
+    lossy = found_by(assignment(smollm2_path, smollm2_draft_path, "typical"))
+    assert not lossy.fine
+    assert "NOT LOSSLESS: typical acceptance does not keep the target's distribution." in verdict(lossy)
+
+
+def test_a_pair_that_cannot_be_loaded_is_told_in_words(smollm2_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(LocalspecError) as caught:
+        verify(assignment(smollm2_path, tmp_path / "missing.gguf"), lambda *_: None, Findings())
+    assert "missing.gguf" in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_process_that_dies_is_told_in_words(smollm2_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localspec.bench.losslessness.verification._EXAMINE", "os:abort")
+    monkeypatch.setattr(Assignment, "as_argument", lambda _: "x")
+    with pytest.raises((EngineDiedError, LocalspecError)):
+        verify(assignment(smollm2_path, smollm2_path), lambda *_: None, Findings())
+
+
+def test_without_a_draft_there_is_nothing_to_verify(smollm2_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--target", str(smollm2_path)]) == 2
+    assert "without a draft" in capsys.readouterr().err
+
+
+def test_json_says_the_verdict_of_a_failure_too(
+    smollm2_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = tmp_path / "no-model.gguf"
+    draft.write_bytes(b"not a model")
+    assert main(["verify", "--json", "--target", str(smollm2_path), "--draft", str(draft)]) == 2
+    values = json.loads(capsys.readouterr().out)
+    assert values["fine"] is False
+    assert "no-model.gguf" in values["verdict"][0]
