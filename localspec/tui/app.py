@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.theme import ThemeProvider
 from textual.worker import get_current_worker
 
 from localspec import locations
 from localspec.errors import LocalspecError, UsageError
-from localspec.tui.palette import providers
+from localspec.tui.palette import Palette, providers
 from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
 from localspec.tui.screens.chat import ChatScreen
 from localspec.tui.services import Opening, Services
@@ -58,6 +59,15 @@ class ChatApp(App[LocalspecError | None]):
         """Keep how the screen looks."""
         shown = not self.chat.has_class("-without-readout")
         keep_preferences(locations.preferences_file(), Preferences(self.theme, shown))
+
+    def action_command_palette(self) -> None:
+        """Find a command by its name."""
+        if not Palette.is_open(self):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """Find colours by their name."""
+        self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for colours"))
 
     @on(ChatScreen.DemoWanted)
     def _demo_wanted(self) -> None:

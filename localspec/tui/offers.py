@@ -16,6 +16,7 @@ from localspec.pairs.pull import PullPlan, prepare
 from localspec.pairs.words import Rows, details_rows, pulled_word
 from localspec.settings import Sources
 from localspec.settings.choice import Choice, choice_of_demo, choice_of_files, choice_of_pair, settings_for
+from localspec.tui.comparison import NamedPair
 from localspec.tui.errand import Work
 
 _NAMED_FILES = "/files"
@@ -98,6 +99,22 @@ def offers(sources: Sources) -> list[Offer]:
     of_pairs = [_of_pair(show_pair(pair, memory)) for pair in load_catalog().pairs.values()]
     named = [_of_files(sources)] if "target" in sources.models else []
     return [*named, *of_pairs, _of_demo()]
+
+
+def pairs_here(sources: Sources) -> list[NamedPair]:
+    """The pairs whose files are here, as they would be loaded; the demo when it is installed. Nothing is hashed.
+
+    Raises:
+        LocalspecError: a catalog has a mistake, or settings contradict each other.
+    """
+    found = [
+        NamedPair(offer.name, settings_for(sources, offer.pair).loading(*offer.paths))
+        for offer in offers(sources)
+        if offer.pair is not None and offer.here == "yes"
+    ]
+    if demo.find_demo_target() is not None:
+        found.append(NamedPair(demo.NAME, choice_of_demo(sources, draft_always=True).loading))
+    return found
 
 
 def _of_pair(details: PairDetails) -> Offer:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.types import IgnoreReturnCallbackType
 
@@ -97,6 +98,24 @@ class OfferProvider(Provider):
 
     def _key(self, action: Action) -> str:
         return self.app.get_key_display(Binding(action.keys[0], action.name)) if action.keys else ""
+
+
+class Palette(CommandPalette):
+    """Textual's own, but for what is still to come when it closes.
+
+    A key typed after Escape begins a search, and half a second later Textual says that nothing was found: in a list
+    that may be gone by then, which ends the app.
+    """
+
+    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override] # its decorator makes a worker of it
+        if self in self.app.screen_stack:
+            super()._gather_commands(search_value)
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close it."""
+        self._stop_no_matches_countdown()
+        self._stop_busy_countdown()
+        return super().dismiss(result)
 
 
 def providers() -> set[type[Provider]]:

@@ -27,6 +27,9 @@ def _parser() -> MarkdownIt:
 
 _PARSER = _parser()
 
+_LONGEST_KEPT = 400
+"""Characters: of a longer one, that grows, each frame would leave a version behind."""
+
 
 def blocks(text: str) -> list[Token]:
     """The block tokens of a Markdown text, their inline content not parsed yet.
@@ -37,20 +40,21 @@ def blocks(text: str) -> list[Token]:
     return _PARSER.parse(text)
 
 
-@lru_cache(maxsize=1024)
 def inline_lines(source: str, base: Style, palette: Palette, width: int) -> tuple[Line, ...]:
-    """The inline Markdown of a block as lines; kept, since most of what streams was there a frame ago."""
-    return tuple(wrapped(inline_runs(source, base, palette), width))
+    """The inline Markdown of a block as lines. Short ones are kept: most of what streams was there a frame ago."""
+    if len(source) > _LONGEST_KEPT:
+        return _lines(source, base, palette, width)
+    return _kept_lines(source, base, palette, width)
 
 
-@lru_cache(maxsize=1024)
-def inline_runs(source: str, base: Style, palette: Palette) -> tuple[Segment, ...]:
-    """The inline Markdown of a block as styled text; its line ends are kept, as the model set them."""
+def _lines(source: str, base: Style, palette: Palette, width: int) -> tuple[Line, ...]:
     tokens: list[Token] = []
     _PARSER.inline.parse(source, _PARSER, {}, tokens)
-    return tuple(
-        Segment(visible(text).replace("\t", " "), style) for text, style in _styled(tokens, base, palette) if text
-    )
+    runs = [Segment(visible(text).replace("\t", " "), style) for text, style in _styled(tokens, base, palette) if text]
+    return tuple(wrapped(runs, width))
+
+
+_kept_lines = lru_cache(maxsize=1024)(_lines)
 
 
 def _styled(tokens: list[Token], base: Style, palette: Palette) -> Iterator[tuple[str, Style]]:

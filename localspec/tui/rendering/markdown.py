@@ -83,7 +83,7 @@ class Page:
 
     def ends_with(self, piece: Piece) -> bool:
         """Whether nothing follows the piece."""
-        return piece.end >= len(self.source) - (not self.source[-1])
+        return piece.end >= len(self.source) - (not self.source[-1].strip())
 
 
 def markdown_lines(text: str, width: int, palette: Palette, *, numbered: bool = True) -> list[Line]:

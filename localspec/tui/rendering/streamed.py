@@ -124,7 +124,9 @@ class StreamedMarkdown:
     def _cut(self, piece: Piece) -> None:
         """Settle what there is of a piece that has grown too long to be rendered again and again."""
         tail = self.text[self._tail_from :]
-        if len(tail) <= _LONGEST.get(piece.kind, _LONGEST_OTHER):
+        # Of a block of code in an item, most is not read again anyway.
+        longest = 3 * _LONGEST_OTHER if tail.count("```") % 2 else _LONGEST.get(piece.kind, _LONGEST_OTHER)
+        if len(tail) <= longest:
             return
         end = tail.rfind(" " if piece.kind == "paragraph_open" else "\n") + 1 or len(tail)
         page = self._page(tail[:end])

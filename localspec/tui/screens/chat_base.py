@@ -84,17 +84,25 @@ class ChatBase(Screen[None]):
             self.answering.talk.tell_about(about)
 
     def rounds_of(self, entry_id: str) -> Sequence[AnswerRound]:
-        """The rounds of an answer, of this run or of an earlier one."""
-        at_hand = self.answering.talk.rounds_written(entry_id)
-        if at_hand is not None:
-            return at_hand
+        """The rounds of an answer; none, and a word about it, when they cannot be read."""
         try:
-            # What was written a moment ago may still be on its way to the disk.
-            self.services.saver.flush(WRITE_SECONDS)
-            return self.services.store.rounds(entry_id)
+            return self.kept_rounds(entry_id)
         except HistoryError as error:
             self.notify(str(error), severity="error", markup=False)
             return ()
+
+    def kept_rounds(self, entry_id: str) -> Sequence[AnswerRound]:
+        """The rounds of an answer, of this run or of an earlier one; any thread may ask.
+
+        Raises:
+            HistoryError: they cannot be read.
+        """
+        at_hand = self.answering.talk.rounds_written(entry_id)
+        if at_hand is not None:
+            return at_hand
+        # What was written a moment ago may still be on its way to the disk.
+        self.services.saver.flush(WRITE_SECONDS)
+        return self.services.store.rounds(entry_id)
 
     def shown(self, entry: Entry) -> Shown:
         """An entry as the transcript draws it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import time
 from dataclasses import replace
@@ -160,17 +161,23 @@ class ChatCommands(ConversationCommands):
         if not await self.quiet():
             return
         from localspec.tui.comparison import NamedPair  # noqa: PLC0415 - the first frame has no time for it
+        from localspec.tui.offers import pairs_here  # noqa: PLC0415 - the first frame has no time for it
         from localspec.tui.screens.compare import CompareScreen  # noqa: PLC0415 - the first frame has no time for it
+        from localspec.tui.verdict import summary  # noqa: PLC0415 - the first frame has no time for it
 
         request = self.answering.request(question)
         assert request is not None  # a pair is loaded
-        screen = CompareScreen(
-            self.services.link,
-            request,
-            NamedPair(choice.name, choice.loading),
-            context_size=self.services.engine.loaded.context_size,
-        )
+        try:
+            others = await asyncio.to_thread(pairs_here, self.services.sources)
+        except LocalspecError:
+            # Two settings of the pair that is loaded can be compared all the same.
+            others = []
+        loaded = NamedPair(choice.name, choice.loading)
+        size = self.services.engine.loaded.context_size
+        screen = CompareScreen(self.services.link, request, loaded, pairs=others, context_size=size)
         result = await self.app.push_screen_wait(screen)
+        if result.comparison.runs:
+            self.notify(summary(result.comparison), title="Compared", timeout=15, markup=False)
         if not result.pair_loaded:
             self.services.engine.load_again()
             self.keep_ticking()
@@ -186,7 +193,8 @@ class ChatCommands(ConversationCommands):
             return
         from localspec.tui.screens.settings import SettingsScreen  # noqa: PLC0415 - the first frame has no time for it
 
-        changed = await self.app.push_screen_wait(SettingsScreen(replace(choice, settings=self.answering.settings)))
+        screen = SettingsScreen(choice.with_settings(self.answering.settings), self.answering.talk.about.settings)
+        changed = await self.app.push_screen_wait(screen)
         if changed is None:
             return
         kept = self._keep(choice, changed)

@@ -20,6 +20,7 @@ from localspec.decoding.acceptance import ACCEPTANCE_RULES
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.terminal import visible
 from localspec.tui.comparison import Arm, Comparison, NamedPair, why_impossible
+from localspec.tui.widgets.line_input import LineInput
 
 _SWITCH = (("on", True), ("off", False))
 _SOURCES = (("draft model", "model"), ("nothing", "none"))
@@ -34,7 +35,7 @@ class _Fields:
         self._pairs = {pair.name: pair for pair in pairs}
         self.on = Select(_SWITCH, value=speculation.enabled, allow_blank=False, compact=True)
         self.drafter = Select(_SOURCES, value=speculation.drafter, allow_blank=False, compact=True)
-        self.length = Input(str(speculation.draft_length), type="integer", max_length=2, compact=True)
+        self.length = LineInput(str(speculation.draft_length), type="integer", max_length=2, compact=True)
         self.acceptance = Select(
             [(rule, rule) for rule in ACCEPTANCE_RULES],
             value=speculation.acceptance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,7 +84,10 @@ class ConversationCommands(ChatBase):
                 )
                 if chosen != "o":
                     return
-            export_to(path, self.answering.talk.conversation, self.rounds_of, overwrite=overwrite)
+            # JSON of a long conversation, with every token, takes seconds.
+            await asyncio.to_thread(
+                export_to, path, self.answering.talk.conversation, self.kept_rounds, overwrite=overwrite
+            )
             self.notify(f"The conversation is in {path}.", markup=False)
         except LocalspecError as error:
             self.notify(str(error), severity="error", markup=False)

@@ -21,6 +21,7 @@ from localspec.errors import HistoryError
 from localspec.terminal import visible
 from localspec.tui.screens.dialogs import Ask, AskText
 from localspec.tui.widgets.conversation_list import ConversationList
+from localspec.tui.widgets.line_input import LineInput
 
 _AT_FIRST = 100
 _TYPING_PAUSE = 0.12
@@ -52,7 +53,7 @@ class Keeper(Protocol):
         """Write at once what is waiting."""
 
 
-class SearchField(Input):
+class SearchField(LineInput):
     """Where words are typed; its Delete belongs to the list when there is nothing to delete here."""
 
     @dataclass
@@ -63,10 +64,6 @@ class SearchField(Input):
         """Begin with some words."""
         super().__init__(words, placeholder="Search titles and messages", select_on_focus=False)
         self.cursor_blink = False
-
-    def validate_value(self, value: str) -> str:
-        """The words as they can be drawn: `Input` itself hands control characters to the terminal."""
-        return visible(value).replace("\n", " ")
 
     def action_delete_right(self) -> None:
         """Delete what is behind the cursor."""

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from localspec.tui.actions import ACTIONS, Action
 from localspec.tui.explanations import EXPLANATIONS
 from localspec.tui.terminals import TERMINALS
+from localspec.tui.widgets.line_input import LineInput
 
 _NARROW = 60
 """Cells below which columns leave too little room for the text."""
@@ -118,7 +119,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """What to search for, and the list."""
         with Vertical():
-            yield Input(placeholder="Help: type to search", compact=True)
+            yield LineInput(placeholder="Help: type to search", compact=True)
             yield self._list
             yield Static("Up, Down, PageUp, PageDown scroll; Esc closes", classes="how")
 

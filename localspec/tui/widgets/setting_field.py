@@ -15,6 +15,7 @@ from textual.widgets import Input, Label, Select, Static
 from localspec.errors import UsageError
 from localspec.settings import Key
 from localspec.settings.texts import text_of, title_of, value_of_text, words_of_default
+from localspec.tui.widgets.line_input import LineInput
 
 _OPTION_WORDS = {"typical": "typical: NOT the target's distribution"}
 _HOW_TO_WRITE = {
@@ -188,4 +189,4 @@ def _editor(key: Key, value: Any) -> Input | Options | OnOff:
         words = [(_OPTION_WORDS.get(option, option), option) for option in key.kind.options]
         return Options(words, value=value, allow_blank=False, compact=True)
     placeholder = _HOW_TO_WRITE.get(key.name, words_of_default(key))
-    return Input(text_of(value), placeholder=placeholder, compact=True)
+    return LineInput(text_of(value), placeholder=placeholder, compact=True)
