@@ -101,7 +101,7 @@ def test_a_draft_that_cannot_pay_is_called_so() -> None:
     text = text_of(facts(draft_step=0.1))
     assert "next to nothing to win" in text
     assert "No length is predicted to pay" in text_of(facts(draft_step=1.0))
-    assert "It pays at no alpha" in text_of(facts(draft_step=1.0))
+    assert "it would pay on no text" in text_of(facts(draft_step=1.0))
 
 
 def test_the_round_shows_guess_check_refusal_correction_and_bonus() -> None:

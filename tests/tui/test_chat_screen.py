@@ -84,7 +84,7 @@ async def test_an_edited_question_branches_off_and_both_stay(start: Start):
         await chatting.press("end", *"!", "enter")
         await chatting.until(lambda: chatting.texts[-1] == "Second.")
         assert chatting.texts[0] == "Old question!"
-        assert [entry.text for entry in chatting.chat.answering.talk.conversation.entries][0] == "Old question"
+        assert chatting.chat.answering.talk.conversation.entries[0].text == "Old question"
 
 
 async def test_speculation_is_turned_off_and_on_by_a_key_and_by_words(start: Start):
