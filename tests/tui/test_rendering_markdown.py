@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 
 import pytest
+from rich.style import Style
 
 from localspec.tui.rendering.code import CodeBlock
 from localspec.tui.rendering.lines import Line
@@ -21,7 +23,7 @@ def styled(line: Line, text: str) -> str:
 
 def test_emphasis_is_told_by_attributes() -> None:
     (line,) = markdown_lines("a **b** *c* ~~d~~ `e`", 40, PALETTE)
-    assert line.plain == "a b c d e"
+    assert line.plain == "a b c d `e`"
     assert "bold" in styled(line, "b")
     assert "italic" in styled(line, "c")
     assert "strike" in styled(line, "d")
@@ -186,3 +188,14 @@ def test_wide_and_combining_characters_fit_and_stay_whole(text: str, shape: str,
 def test_closing_punctuation_begins_no_line() -> None:
     for line in plain("漢字漢字漢字。" * 8, 14):
         assert not line.startswith("。")
+
+
+def test_an_indented_word_that_has_no_room_leaves_no_empty_line() -> None:
+    rows = markdown_lines("```\n        self.data.move_to_end(key)\n```", 24, PALETTE)[1:]
+    assert [row.text for row in rows] == ["        self.data.mo", "ve_to_end(key)"]
+
+
+def test_code_is_marked_where_a_theme_has_no_panel_for_it() -> None:
+    panel = replace(PALETTE, code=Style(bgcolor="blue"))
+    assert markdown_lines("a `b` c", 40, PALETTE)[0].plain == "a `b` c"
+    assert markdown_lines("a `b` c", 40, panel)[0].plain == "a b c"

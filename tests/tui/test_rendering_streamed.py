@@ -102,9 +102,9 @@ def test_marks_that_are_not_closed_yet_are_not_shown() -> None:
     markdown.append("some **bo")
     assert [line.plain for line in markdown.lines] == ["some bo"]
     markdown.append("ld** and `co")
-    assert [line.plain for line in markdown.lines] == ["some bold and co"]
+    assert [line.plain for line in markdown.lines] == ["some bold and `co`"]
     markdown.append("de`\n\n``")
-    assert [line.plain for line in markdown.lines] == ["some bold and code"]
+    assert [line.plain for line in markdown.lines] == ["some bold and `code`"]
     markdown.append("`py\nx\n``")
     assert [line.plain.strip() for line in markdown.lines][2:] == [markdown.lines[2].plain.strip(), "x"]
 

@@ -233,7 +233,8 @@ async def test_another_theme_draws_the_same_text(theme: str) -> None:
         colours = {segment.style for strip in app.screen._compositor.render_strips() for segment in strip}
         app.theme = theme
         await pilot.pause()
-        assert before == await drawn(pilot)
+        # A theme without panels shows the marks of inline code.
+        assert before == (await drawn(pilot)).replace("`code`", "code")
         if theme != "textual-dark":
             assert colours != {s.style for strip in app.screen._compositor.render_strips() for s in strip}
 

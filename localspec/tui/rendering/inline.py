@@ -78,7 +78,9 @@ def _styled(tokens: list[Token], base: Style, palette: Palette) -> Iterator[tupl
                 yield f" ({address})", base + palette.address
         elif token.type == "code_inline":
             linked += token.content
-            yield token.content, styles[-1] + palette.code
+            # Where a theme has no panel to set code on, only a colour would tell it.
+            mark = "`" if palette.code.bgcolor is None else ""
+            yield f"{mark}{token.content}{mark}", styles[-1] + palette.code
         elif token.type == "image":
             yield f"[image: {token.content or 'without a name'}]", styles[-1] + palette.emphasis
             yield f" ({token.attrs.get('src', '')})", base + palette.address

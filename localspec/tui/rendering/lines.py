@@ -132,21 +132,23 @@ def breaks(text: str, width: int) -> list[int]:
     if len(text) <= width and text.isascii():
         return []
     places: list[int] = []
-    column = 0
-    for word in _WORD.finditer(text):
-        whole = word.group()
-        needed = cell_len(whole.rstrip(" "))
-        if column and column + needed > width and needed:
-            places.append(word.start())
-            column = 0
-        if needed > width:
-            place = word.start()
-            *full, last = chop_cells(whole.rstrip(" "), width)
-            for piece in full:
-                place += len(piece)
+    column = start = 0
+    for found in _WORD.finditer(text):
+        whole, place = found.group(), found.start()
+        word = whole.rstrip(" ")
+        room = width - column
+        # What is only indented so far stays on its line: an empty line would say that there was one.
+        if cell_len(word) > room and (text[start:place].strip() or room < 2):
+            places.append(place)
+            start, column, room = place, 0, width
+        if cell_len(word) > room:
+            first = chop_cells(word, room)[0]
+            for piece in chop_cells(word[len(first) :], width):
+                place += len(first)
                 places.append(place)
-            needed = cell_len(last)
-        column += needed + len(whole) - len(whole.rstrip(" "))
+                first = piece
+            start, column, word = place, 0, first
+        column += cell_len(word) + len(whole) - len(whole.rstrip(" "))
     return places
 
 

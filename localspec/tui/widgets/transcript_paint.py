@@ -30,7 +30,8 @@ def theme_palette(widget: Widget) -> Palette:
     def resolve(definition: str) -> Style:
         style = ThemeStyle.parse(definition)
         given = style.background
-        background = page if given is None or given.a == 0 else page + given
+        given = None if given is None or given.a == 0 else given
+        background = page if given is None else page + given
         return Style(
             color=None if style.foreground is None else (background + style.foreground).rich_color,
             bgcolor=None if given is None else background.rich_color,
