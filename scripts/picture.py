@@ -63,6 +63,12 @@ async def take(arguments: argparse.Namespace, folder: Path) -> str:
         saver.close(5)
 
 
+def alone(svg: str) -> str:
+    """The picture so that a README can hold it: nothing loaded from elsewhere, every blank where it was."""
+    svg = _CDN_FONTS.sub("", svg).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
+    return svg.replace("<svg ", '<svg xml:space="preserve" ', 1)
+
+
 def main() -> None:
     """Take the picture that the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -79,10 +85,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["LOCALSPEC_DATA_DIR"] = folder
         svg = asyncio.run(take(arguments, Path(folder)))
-    # A picture in a README loads nothing from elsewhere: any monospaced font will do.
-    arguments.file.write_text(
-        _CDN_FONTS.sub("", svg).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono"), "utf-8"
-    )
+    arguments.file.write_text(alone(svg), "utf-8")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ ACTIONS = (
     Action("compare", "compare", "Answer the last question with two settings in turn, side by side.", ("ctrl+g",),
         "compare", in_footer=True),
     Action("regenerate", "regenerate", "Answer the last question, or that of the chosen message, anew.", ("ctrl+r",),
-        "regenerate", in_footer=True),
+        "regenerate"),
     Action("continue", "continue", "Go on with an answer that was stopped or cut.", ("f6",), "continue"),
     Action("edit", "edit", "Edit the last question, or the chosen one, and branch off there.", ("f7",), "edit"),
     Action("previous_branch", "previous branch", "Show the branch before this one.", ("alt+left",), "previous"),

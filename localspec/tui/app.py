@@ -62,7 +62,7 @@ class ChatApp(App[LocalspecError | None]):
 
     def action_command_palette(self) -> None:
         """Find a command by its name."""
-        if not Palette.is_open(self):
+        if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 
     def search_themes(self) -> None:

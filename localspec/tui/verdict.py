@@ -129,16 +129,6 @@ def why_texts_differ(comparison: Comparison) -> str:
     return "A wider pass rounds otherwise: where two tokens nearly tie, the other can win."
 
 
-def summary(comparison: Comparison) -> str:
-    """The whole result in a few lines, for the chat to show afterwards."""
-    speed_up = comparison.speed_up
-    if speed_up is None:
-        return verdict(comparison)
-    names = comparison.names
-    speeds = "; ".join(f"{names[side]}: {comparison.speed(side):.1f} tok/s" for side in (0, 1))
-    return f"{speeds}. {speed_up_words(speed_up)}; {text_words(comparison)}.\n{verdict(comparison)}"
-
-
 def _of_speculation(comparison: Comparison, on: int, speed_up: SpeedUp) -> str:
     runs = comparison.statistics(on)
     costs = Costs.of(runs, comparison.statistics(1 - on))

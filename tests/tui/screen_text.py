@@ -6,6 +6,17 @@ from typing import Any
 
 from textual.app import App
 
+MARKUP_TRAPS = (
+    "[/b^x [b]y",
+    "\\[b]back[/b]",
+    "[b",
+    "[/",
+    "[@click=app.quit]x[/]",
+    "$primary [$error]z",
+    "end\\",
+)
+"""Texts that Textual's own escaping does not keep from being read as markup, or might not."""
+
 
 def screen_text(app: App[Any]) -> str:
     """The rows of the screen on top, without spaces at their ends and blank rows at the end."""

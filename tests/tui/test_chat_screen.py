@@ -11,7 +11,9 @@ from localspec.tui.screens.help import HelpScreen
 from localspec.tui.widgets.composer import Composer
 from localspec.tui.widgets.conversation_list import ConversationList
 from localspec.tui.widgets.notice import Notice
+from localspec.tui.widgets.transcript import Transcript
 from tests.tui.conftest import Start
+from tests.tui.screen_text import MARKUP_TRAPS
 from tests.tui.scripted_engine import ScriptedEngine
 
 LONG = " ".join(f"word{number}" for number in range(60))
@@ -209,6 +211,19 @@ async def test_compare_runs_both_and_the_chat_goes_on(start: Start):
         assert len(chatting.texts) == 4
 
 
+async def test_what_is_copied_is_what_was_said_and_steers_no_terminal(start: Start):
+    answer = "<think>```py\nno\n```</think>Here:\n\n```py\nprint('\x1b[2J')\n```\n"
+    async with start(ScriptedEngine([answer])) as chatting:
+        await chatting.ready()
+        await chatting.ask("Go")
+        await chatting.press("f8")
+        assert chatting.app.clipboard == "print('\u241b[2J')\n".rstrip("\n")
+        await chatting.press("ctrl+y")
+        assert "Here:" in chatting.app.clipboard
+        assert "no" not in chatting.app.clipboard.split("Here:")[0]
+        assert "\x1b" not in chatting.app.clipboard
+
+
 async def test_settings_count_from_the_next_answer_and_are_kept_for_the_pair(start: Start):
     async with start() as chatting:
         await chatting.ready()
@@ -276,3 +291,10 @@ async def test_idle_is_calm(start: Start):
         before = chatting.screen
         await chatting.pilot.pause(1.2)
         assert chatting.screen == before
+
+
+@pytest.mark.parametrize("trap", MARKUP_TRAPS)
+async def test_a_token_that_is_pointed_at_stays_text(start: Start, trap: str) -> None:
+    async with start() as chatting:
+        chatting.chat.transcript.post_message(Transcript.TokenPointed(f"token {trap}"))
+        await chatting.until(lambda: f"token {trap}" in chatting.screen)

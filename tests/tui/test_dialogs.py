@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from localspec.errors import LocalspecError
 from localspec.tui.screens.dialogs import Ask, AskText, Tell
 from localspec.tui.widgets.prompt_area import PromptArea
-from tests.tui.screen_text import screen_text
+from tests.tui.screen_text import MARKUP_TRAPS, screen_text
 
 FOREIGN = "[b]bold[/b] \x1b]0;t\x07 [@click=app.quit]x[/]"
 CHOICES = {"k": "keep it", "d": "delete it"}
@@ -66,6 +66,16 @@ async def test_other_peoples_words_stay_words(size: tuple[int, int]) -> None:
 
             assert "[b]bold[/b]" in shown
             assert not set(shown) & set("\x1b\x07")
+
+
+@pytest.mark.parametrize("trap", MARKUP_TRAPS)
+async def test_no_title_is_read_as_markup(trap: str) -> None:
+    for dialog in (Ask(trap, {"a": trap}, trap), AskText(trap, trap), Tell(trap, trap, trap)):
+        app = Host(dialog)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+
+            assert trap in screen_text(app)
 
 
 async def test_long_answers_stand_below_each_other_and_all_can_be_seen() -> None:

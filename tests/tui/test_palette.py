@@ -7,15 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 from textual.app import App
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.widgets import Input
 
 from localspec.chat.events import Role
 from localspec.conversations.conversation import About, Conversation
 from localspec.conversations.store import ConversationStore
 from localspec.tui.actions import ACTIONS, Action
 from localspec.tui.palette import providers
-from tests.tui.screen_text import screen_text
+from tests.tui.conftest import Start
+from tests.tui.screen_text import MARKUP_TRAPS, screen_text
 
 
 class FakeChat(Screen[None]):
@@ -101,6 +104,18 @@ async def test_a_conversation_is_found_and_its_title_stays_text(store: Conversat
         assert chat.done == [("open", "[b]LRU[/b] \x1b[31mcache")]
 
 
+@pytest.mark.parametrize("trap", MARKUP_TRAPS)
+async def test_nothing_that_was_said_is_read_as_markup(tmp_path: Path, trap: str) -> None:
+    store = ConversationStore(tmp_path / "history.sqlite3")
+    conversation = Conversation(About(title=f"title {trap}"))
+    store.save_about(conversation.about, None, time.time())
+    store.save_entry(conversation.about.id, conversation.add(Role.USER, f"said {trap}", parent=None))
+    async with Host(FakeChat(store)).run_test(size=(100, 30)) as pilot:
+        shown = await find(pilot, "open", f"open: title {trap}")
+
+        assert f"said {trap}" in shown
+
+
 async def test_colours_are_found_over_any_screen() -> None:
     app = Host(Screen())
     async with app.run_test(size=(100, 30)) as pilot:
@@ -116,3 +131,20 @@ async def test_a_file_that_cannot_be_read_leaves_the_rest(tmp_path: Path) -> Non
     chat = FakeChat(ConversationStore(tmp_path / "history.sqlite3"))
     async with Host(chat).run_test(size=(100, 30)) as pilot:
         await find(pilot, "regenerate", "regenerate  /regenerate  ^r")
+
+
+@pytest.mark.parametrize("opens", ["action_command_palette", "search_themes"])
+async def test_what_is_typed_while_the_palette_closes_does_no_harm(start: Start, opens: str) -> None:
+    async with start() as chatting:
+        getattr(chatting.app, opens)()
+        await chatting.until(lambda: isinstance(chatting.app.screen, CommandPalette))
+        await chatting.press(*"qqq")  # nothing is called so, which is said half a second later
+        palette = chatting.app.screen
+        field = palette.query_one(Input)
+
+        palette.dismiss()
+        palette.post_message(Input.Changed(field, "why"))
+        await chatting.pilot.pause(0.7)
+        await chatting.ask("Does it live?")
+
+        assert chatting.texts == ["Does it live?", "It is **Paris**."]

@@ -126,7 +126,7 @@ class ChatScreen(ChatCommands):
 
     @on(Transcript.TokenPointed)
     def _token_pointed(self, event: Transcript.TokenPointed) -> None:
-        self._composer.border_subtitle = Content(event.words).markup
+        self._composer.border_subtitle = Content(event.words)
 
     def on_paste(self, event: events.Paste) -> None:
         """What is pasted while the transcript has the focus is meant for the composer."""

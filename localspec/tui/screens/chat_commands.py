@@ -163,7 +163,6 @@ class ChatCommands(ConversationCommands):
         from localspec.tui.comparison import NamedPair  # noqa: PLC0415 - the first frame has no time for it
         from localspec.tui.offers import pairs_here  # noqa: PLC0415 - the first frame has no time for it
         from localspec.tui.screens.compare import CompareScreen  # noqa: PLC0415 - the first frame has no time for it
-        from localspec.tui.verdict import summary  # noqa: PLC0415 - the first frame has no time for it
 
         request = self.answering.request(question)
         assert request is not None  # a pair is loaded
@@ -176,8 +175,6 @@ class ChatCommands(ConversationCommands):
         size = self.services.engine.loaded.context_size
         screen = CompareScreen(self.services.link, request, loaded, pairs=others, context_size=size)
         result = await self.app.push_screen_wait(screen)
-        if result.comparison.runs:
-            self.notify(summary(result.comparison), title="Compared", timeout=15, markup=False)
         if not result.pair_loaded:
             self.services.engine.load_again()
             self.keep_ticking()

@@ -14,6 +14,7 @@ from localspec.conversations.conversation import Entry
 from localspec.conversations.export import export_to
 from localspec.conversations.markdown import as_markdown
 from localspec.errors import HistoryError, LocalspecError
+from localspec.terminal import visible
 from localspec.tui.attachments import read_attachment
 from localspec.tui.clipboard import copy
 from localspec.tui.rendering.markdown import code_blocks
@@ -31,18 +32,17 @@ class ConversationCommands(ChatBase):
         if entry is None:
             self.notify("There is nothing to copy yet.")
         else:
-            said = split_thinking(entry.text)[1] if entry.role is Role.ASSISTANT else entry.text
-            copy(self.app, said, "the message")
+            copy(self.app, visible(_said(entry)), "the message")
 
     def action_copy_code(self, number: str = "") -> None:
         """Copy a block of code of the chosen answer, or of the last one that has any."""
         chosen = self.chosen()
         entries = [chosen] if chosen else reversed(self.answering.talk.conversation.path)
-        entry = next((entry for entry in entries if code_blocks(entry.text)), None)
+        entry = next((entry for entry in entries if code_blocks(_said(entry))), None)
         if entry is None:
             self.notify("There is no block of code yet.")
             return
-        count = len(code_blocks(entry.text))
+        count = len(code_blocks(_said(entry)))
         if number and not (number.isdecimal() and 1 <= int(number) <= count):
             self.notify(f"The blocks of code of this answer are numbered 1 to {count}.", severity="warning")
         else:
@@ -50,8 +50,9 @@ class ConversationCommands(ChatBase):
 
     def copy_block(self, entry_id: str, number: int) -> None:
         """Copy the block of that number, from 1, of an answer."""
-        blocks = code_blocks(self.answering.talk.conversation[entry_id].text)
-        copy(self.app, blocks[number - 1].text, f"block {number} of {len(blocks)}")
+        blocks = code_blocks(_said(self.answering.talk.conversation[entry_id]))
+        # A control character that a model put into code would act where it is pasted.
+        copy(self.app, visible(blocks[number - 1].text), f"block {number} of {len(blocks)}")
 
     def action_copy_conversation(self) -> None:
         """Copy all of the branch that is shown."""
@@ -149,3 +150,8 @@ class ConversationCommands(ChatBase):
     async def _text(self, title: str, value: str = "") -> str:
         """What the person writes; "" when nothing."""
         return await self.app.push_screen_wait(AskText(title, value)) or ""
+
+
+def _said(entry: Entry) -> str:
+    """What was said, without what a model thought before."""
+    return split_thinking(entry.text)[1] if entry.role is Role.ASSISTANT else entry.text

@@ -124,7 +124,7 @@ class AskText(Dialog[str | None]):
         """A field with the text."""
         keys = "Enter done · Ctrl+J new line · Esc back" if self._multi_line else "Enter done · Esc back"
         with Vertical(id="frame") as frame:
-            frame.border_title = _words(self._title).markup
+            frame.border_title = _words(self._title)
             yield PromptArea(self._placeholder, single_line=not self._multi_line, id="field")
             yield Static(keys, classes="keys", markup=False)
 
