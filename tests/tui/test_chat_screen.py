@@ -217,7 +217,7 @@ async def test_what_is_copied_is_what_was_said_and_steers_no_terminal(start: Sta
         await chatting.ready()
         await chatting.ask("Go")
         await chatting.press("f8")
-        assert chatting.app.clipboard == "print('\u241b[2J')\n".rstrip("\n")
+        assert chatting.app.clipboard == "print('\u241b[2J')\n"
         await chatting.press("ctrl+y")
         assert "Here:" in chatting.app.clipboard
         assert "no" not in chatting.app.clipboard.split("Here:")[0]
