@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from textual import work
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.types import IgnoreReturnCallbackType
 
 from localspec.conversations.listing import Listed
@@ -100,16 +104,20 @@ class OfferProvider(Provider):
         return self.app.get_key_display(Binding(action.keys[0], action.name)) if action.keys else ""
 
 
-class Palette(CommandPalette):
-    """Textual's own, but for what is still to come when it closes.
+_search = inspect.unwrap(CommandPalette._gather_commands)  # noqa: SLF001 - no public name, and what fails is in there
 
-    A key typed after Escape begins a search, and half a second later Textual says that nothing was found: in a list
-    that may be gone by then, which ends the app.
+
+class Palette(CommandPalette):
+    """Textual's own, but for what is still to come when it closes, or the app with it.
+
+    A search that is not over, one that a key typed after Escape begins, and the words that nothing was found, half a
+    second later: all of them look for the list, which may be gone, and that ended the app.
     """
 
-    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override] # its decorator makes a worker of it
-        if self in self.app.screen_stack:
-            super()._gather_commands(search_value)
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)  # noqa: SLF001 - as said
+    async def _gather_commands(self, search_value: str) -> None:
+        with suppress(NoMatches):
+            await _search(self, search_value)
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close it."""
