@@ -14,7 +14,7 @@ from localspec.bench.explaining.gathering import Effort, Subject, gather
 from localspec.bench.explaining.sections import sections
 from localspec.bench.plots import UNICODE
 from localspec.decoding.sampling import SamplingSettings
-from localspec.doctor.report import Device
+from localspec.doctor.report import Device, Report
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import Loaded, LoadPair, ModelSettings
 from localspec.errors import LocalspecError, OutOfMemoryError
@@ -31,6 +31,11 @@ def engine() -> Iterator[EngineClient]:
 @pytest.fixture(scope="module")
 def loading(smollm2_path: Path, smollm2_draft_path: Path) -> LoadPair:
     return LoadPair(ModelSettings(smollm2_path), ModelSettings(smollm2_draft_path), context=512, threads=1)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return gathering.examine(None)
 
 
 def loaded(engine: EngineClient, loading: LoadPair) -> Loaded:
@@ -99,6 +104,14 @@ def test_what_cannot_be_measured_is_left_out_and_told(
     )
 
 
+def test_larger_batches_are_left_out_when_time_is_up(engine: EngineClient, loading: LoadPair) -> None:
+    alone = replace(loading, draft=None)
+    effort = replace(LITTLE, batch_seconds=0.0)
+    facts = gather(engine, Subject(loaded(engine, alone), alone, SamplingSettings()), lambda _: None, effort)
+    assert [batch.sequences for batch in facts.batches()] == [1]
+    assert facts.notes == ("Passes over 2 texts and more would have taken long.",)
+
+
 @pytest.mark.parametrize(
     ("device", "layers", "description", "gigabytes", "note"),
     [
@@ -112,6 +125,7 @@ def test_the_bandwidth_of_a_graphics_device_is_looked_up(  # noqa: PLR0917 - one
     engine: EngineClient,
     loading: LoadPair,
     monkeypatch: pytest.MonkeyPatch,
+    report: Report,
     device: str,
     layers: int,
     description: str,
@@ -121,7 +135,6 @@ def test_the_bandwidth_of_a_graphics_device_is_looked_up(  # noqa: PLR0917 - one
     on_gpu = replace(loading, target=replace(loading.target, gpu_layers=layers), draft=None)
     said = loaded(engine, replace(on_gpu, target=loading.target))
     said = replace(said, target=replace(said.target, device=device))
-    report = gathering.examine(None)
     report = replace(report, devices=(Device("CUDA0", description, "gpu", 1, 1),))
     monkeypatch.setattr(gathering, "examine", lambda _: report)
     facts = gather(engine, Subject(said, on_gpu, SamplingSettings()), lambda _: None, LITTLE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from localspec.bench import theory
@@ -16,7 +18,16 @@ from localspec.chat.events import AnswerEnd, AnswerRequest, Message, Role, Specu
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.doctor import examine
 from localspec.engine.client import EngineClient
-from localspec.engine.messages import BatchTimes, Loaded, LoadPair, MeasureBatch, MeasurePasses, PassTimes, TraceAnswer
+from localspec.engine.messages import (
+    BatchTime,
+    BatchTimes,
+    Loaded,
+    LoadPair,
+    MeasureBatch,
+    MeasurePasses,
+    PassTimes,
+    TraceAnswer,
+)
 from localspec.engine.traces import AnswerTrace, TracedRound
 from localspec.errors import EngineDiedError, LocalspecError
 
@@ -40,7 +51,8 @@ class Effort:
         most_tokens: of an answer; slow models write fewer, as many as they do in `seconds`.
         least_tokens: of an answer of a slow model.
         seconds: for an answer without drafts.
-        sequences: texts at once.
+        sequences: texts at once, fewest first.
+        batch_seconds: after so long no larger number of texts is begun.
     """
 
     kinds: tuple[str, ...] = ("code", "explain", "story")
@@ -50,6 +62,7 @@ class Effort:
     least_tokens: int = 16
     seconds: float = 8.0
     sequences: tuple[int, ...] = (1, 2, 4, 8, 16)
+    batch_seconds: float = 15.0
 
 
 FULL = Effort()
@@ -191,11 +204,28 @@ class _Gathering:
         )
 
     def _batch(self, lengths: tuple[int, ...], single: float) -> BatchTimes | None:
-        self.tell("Timing passes over several texts at once")
+        """More and more texts, until time is up: how long they take is not known before."""
         longest = max(lengths)
         widths = tuple(sorted({1, 2, longest + 1})) if longest else (1,)
-        request = MeasureBatch(self.effort.sequences, widths, repeats=1 if single > _SLOW_PASS else 3)
-        return self._unless_it_fails(lambda: next(self.client.measure_batch(request)))
+        target: list[BatchTime] = []
+        draft: list[BatchTime] = []
+        began = time.perf_counter()
+        for count in self.effort.sequences:
+            if target and time.perf_counter() - began > self.effort.batch_seconds:
+                self.notes.append(f"Passes over {count} texts and more would have taken long.")
+                break
+            self.tell(f"Timing passes over {count} texts at once")
+            request = MeasureBatch((count,), widths, repeats=1 if single > _SLOW_PASS else 3)
+            times = self._unless_it_fails(partial(self._one_batch, request))
+            if times is None:
+                break
+            target += times.target
+            draft += times.draft
+        return BatchTimes(tuple(target), tuple(draft)) if target else None
+
+    def _one_batch(self, request: MeasureBatch) -> BatchTimes:
+        (times,) = self.client.measure_batch(request)
+        return times
 
     def _unless_it_fails(self, measure: Callable[[], _T]) -> _T | None:
         """A figure that the rest can do without."""

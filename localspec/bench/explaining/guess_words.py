@@ -90,15 +90,18 @@ def _predicted_and_measured(facts: Facts, off_speed: float | None) -> list[str]:
 
 def _best_by_acceptance(facts: Facts, step: float, glyphs: Glyphs) -> list[str]:
     found = [theory.best_draft_length(alpha, facts.pass_seconds, step) for alpha in _ACCEPTANCES]
+    first = next((a for a, best in zip(_ACCEPTANCES, found, strict=True) if best.drafted), None)
+    if first is None:
+        return paragraph(
+            "With these costs it would pay on no text, however many guesses were kept: the draft costs too much, or a "
+            "wider pass does."
+        )
     lengths = Curve("best length", tuple((a, float(best.drafted)) for a, best in zip(_ACCEPTANCES, found, strict=True)))
     lines = paragraph("With these costs, and another text on which more or fewer guesses are kept, it would be:")
     lines += [*plot([lengths], "alpha", "best number of guesses (computed from the measured costs)", glyphs), ""]
-    first = next((a for a, best in zip(_ACCEPTANCES, found, strict=True) if best.drafted), None)
     return lines + paragraph(
         f"Guessing begins to pay at an alpha of about {first:.2f}; at 1.00 it would be {found[-1].speed_up:.1f} times "
         "as fast."
-        if first is not None
-        else "It pays at no alpha: the draft costs too much, or a wider pass does."
     )
 
 

@@ -20,9 +20,10 @@ def replay(facts: Facts) -> Section | None:
     whole = _most_telling(facts.replay, Origin.BONUS)
     if corrected is None and whole is None:
         return None
+    why = "" if facts.temperature else " (at 0, as you have it, nothing is left to chance)"
     lines = paragraph(
-        f"This was really played a moment ago, at temperature {facts.replay_temperature:g} and with the other sampling "
-        "settings as you have them; every number is from it."
+        f"This was really played a moment ago, at temperature {facts.replay_temperature:g}{why} and with the other "
+        "sampling settings as you have them; every number is from it."
     )
     if corrected is not None:
         lines += [*_in_full(corrected, facts), *_refusal(corrected)]
