@@ -63,7 +63,7 @@ class ChatApp(App[LocalspecError | None]):
     def action_command_palette(self) -> None:
         """Find a command by its name."""
         if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(Palette())
 
     def search_themes(self) -> None:
         """Find colours by their name."""

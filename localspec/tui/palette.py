@@ -22,6 +22,7 @@ from localspec.conversations.listing import Listed
 from localspec.errors import HistoryError
 from localspec.terminal import visible
 from localspec.tui.actions import ACTIONS, Action
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.services import Services
 
 _RECENT = 30
@@ -107,7 +108,7 @@ class OfferProvider(Provider):
 _search = inspect.unwrap(CommandPalette._gather_commands)  # noqa: SLF001 - no public name, and what fails is in there
 
 
-class Palette(CommandPalette):
+class Palette(CommandPalette, ClosesOnce[None]):
     """Textual's own, but for what is still to come when it closes, or the app with it.
 
     A search that is not over, one that a key typed after Escape begins, and the words that nothing was found, half a

@@ -137,3 +137,14 @@ async def test_the_app_can_be_left_while_the_palette_searches(start: Start, open
     async with start() as chatting:
         getattr(chatting.app, opens)()
         await chatting.until(lambda: isinstance(chatting.app.screen, Palette))
+
+
+async def test_it_can_be_opened_again_while_it_closes(start: Start) -> None:
+    async with start() as chatting:
+        for _ in range(3):
+            chatting.app.action_command_palette()
+            chatting.app.screen.dismiss()
+        chatting.app.action_command_palette()
+        await chatting.until(lambda: isinstance(chatting.app.screen, Palette))
+        await chatting.press("escape")
+        await chatting.until(lambda: chatting.app.screen is chatting.chat)

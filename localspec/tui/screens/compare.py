@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from localspec.chat.events import AnswerRequest
@@ -22,6 +21,7 @@ from localspec.tui.difference import Difference, first_difference
 from localspec.tui.engine_link import EngineLink
 from localspec.tui.glyphs import glyphs
 from localspec.tui.pace import Pace
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.screens.compare_arms import ArmsForm
 from localspec.tui.verdict import speed_up_words, text_words, verdict, why_texts_differ
 from localspec.tui.widgets.compared_column import ComparedColumn
@@ -43,7 +43,7 @@ class CompareResult:
     pair_loaded: bool
 
 
-class CompareScreen(Screen[CompareResult]):
+class CompareScreen(ClosesOnce[CompareResult]):
     """Begins with one run of speculation off and on; further runs and other settings are for the person to ask."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -20,6 +20,7 @@ from localspec.decoding.acceptance import ACCEPTANCE_RULES
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.terminal import visible
 from localspec.tui.comparison import Arm, Comparison, NamedPair, why_impossible
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.widgets.line_input import LineInput
 
 _SWITCH = (("on", True), ("off", False))
@@ -72,7 +73,7 @@ class _Fields:
         )
 
 
-class ArmsForm(ModalScreen[tuple[Arm, Arm] | None]):
+class ArmsForm(ModalScreen[tuple[Arm, Arm] | None], ClosesOnce[tuple[Arm, Arm] | None]):
     """Asks for the settings of both arms; None when the person leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "back", show=False)]

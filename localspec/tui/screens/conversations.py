@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 from localspec.conversations.listing import Listed
 from localspec.errors import HistoryError
 from localspec.terminal import visible
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.screens.dialogs import Ask, AskText
 from localspec.tui.widgets.conversation_list import ConversationList
 from localspec.tui.widgets.line_input import LineInput
@@ -73,7 +74,7 @@ class SearchField(LineInput):
             super().action_delete_right()
 
 
-class ConversationsScreen(ModalScreen[str | None]):
+class ConversationsScreen(ModalScreen[str | None], ClosesOnce[str | None]):
     """A field to search with, and what was found. The result is the id of the one to open; None for Escape.
 
     Attributes:

@@ -15,10 +15,11 @@ from textual.widgets import Button, Static
 
 from localspec.errors import LocalspecError
 from localspec.terminal import visible
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.widgets.prompt_area import PromptArea
 
 
-class Dialog(ModalScreen[ScreenResultType]):
+class Dialog(ModalScreen[ScreenResultType], ClosesOnce[ScreenResultType]):
     """A frame in the middle, with a title, and what its keys do below."""
 
     DEFAULT_CSS = """

@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 
 from localspec.tui.actions import ACTIONS, Action
 from localspec.tui.explanations import EXPLANATIONS
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.terminals import TERMINALS
 from localspec.tui.widgets.line_input import LineInput
 
@@ -86,7 +87,7 @@ class _Listing(Static):
         self.update(Content("\n").join(lines or [Content("Nothing here has these words.")]))
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ModalScreen[None], ClosesOnce[None]):
     """Everything there is to look up, in one list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

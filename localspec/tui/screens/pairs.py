@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, OptionList, Static
 
@@ -28,6 +27,7 @@ from localspec.settings.choice import Choice
 from localspec.tui.errand import Errand, Work
 from localspec.tui.offers import Offer, checking, key_of, offers
 from localspec.tui.pair_phase import Phase
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.widgets.pair_list import PairList
 from localspec.tui.widgets.pair_pane import PairPane
 
@@ -37,7 +37,7 @@ _LOOKS = 0.1
 """Seconds between two looks at an errand."""
 
 
-class PairsScreen(Screen[Choice | None]):
+class PairsScreen(ClosesOnce[Choice | None]):
     """Leaves with what to run from now on, its draft always loaded with it; None leaves all as it is.
 
     Nothing is lost when the person leaves or quits meanwhile: what a pull has fetched is kept, and the next one goes

@@ -20,6 +20,7 @@ from localspec.settings.overrides import plain, with_overrides
 from localspec.settings.presets import PRESETS
 from localspec.settings.texts import title_of
 from localspec.terminal import visible
+from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.widgets.setting_field import SettingField
 
 _SECTIONS = {
@@ -34,7 +35,7 @@ _ELSEWHERE = {"stats"}
 _TYPICAL = "typical acceptance: the text is NOT drawn from the target's distribution"
 
 
-class SettingsScreen(ModalScreen[Settings | None]):
+class SettingsScreen(ModalScreen[Settings | None], ClosesOnce[Settings | None]):
     """Leaves with the settings to have from now on and to keep for this pair, or None when nothing is to change.
 
     Who shows it calls `Choice.keeping` with them, and loads again when `Choice.loading` is another one then.

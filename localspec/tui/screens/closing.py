@@ -1,0 +1,20 @@
+"""Screens that close once, and nothing but themselves."""
+
+from __future__ import annotations
+
+from textual.await_complete import AwaitComplete
+from textual.screen import Screen, ScreenResultType
+
+
+class ClosesOnce(Screen[ScreenResultType]):
+    """What every screen that can be dismissed is.
+
+    Textual closes whatever screen is on top, and fails when one is dismissed twice. So two keys pressed in a hurry, or
+    a search that ends when a dialog is open over its list, would end the app or close the wrong screen.
+
+    Among several bases it stands last: Textual reads styles and component classes from the first one alone.
+    """
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close it with a result; nothing when it is closing, or when another one is over it."""
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
