@@ -13,7 +13,8 @@ from localspec.errors import LocalspecError
 from localspec.settings import Settings
 from localspec.tui.engine_link import EngineLink, Job
 from localspec.tui.engine_state import EngineState, Stage
-from localspec.tui.live import LiveFigures
+from localspec.tui.figures import Figures
+from localspec.tui.live import LiveFigures, figures_of_past
 from localspec.tui.talk import Talk
 
 _WORTH_TELLING = 64
@@ -42,7 +43,6 @@ class Answering:
 
     Attributes:
         talk: the conversation; replaced to open another one, between answers.
-        live: the figures of the answer under way, or of the last one.
         settings: as they are for the next answer.
     """
 
@@ -62,7 +62,6 @@ class Answering:
             rounds_of: the rounds of an answer that is kept.
         """
         self.talk = talk
-        self.live = LiveFigures()
         self.settings = Settings()
         self._link = link
         self._engine = engine
@@ -71,6 +70,10 @@ class Answering:
         self._wanted: Callable[[], Entry] | None = None
         self._progress: PromptProgress | None = None
         self._measured: float | None = None
+        self._live = LiveFigures()
+        self._followed = ""
+        """The answer that the live figures are of."""
+        self._past: tuple[Entry, Figures] | None = None
 
     @property
     def busy(self) -> bool:
@@ -110,6 +113,16 @@ class Answering:
         loaded = self._engine.loaded
         return self.talk.request(self.settings, loaded, until) if loaded else None
 
+    def figures(self, answer: Entry | None) -> Figures:
+        """The figures of an answer: as they grow, or as they were when it ended. None: what is known without one."""
+        if answer is None or answer.facts is None:
+            return Figures(off=self._live.off_tokens_per_second)
+        if answer.id == self._followed:
+            return self._live.figures()
+        if self._past is None or self._past[0] is not answer:
+            self._past = (answer, figures_of_past(answer.facts, self._rounds_of(answer.id)))
+        return self._past[1]
+
     def advance(self) -> Advance:
         """Take what has come; begin what waited."""
         self._engine.advance()
@@ -136,7 +149,8 @@ class Answering:
         request = self.request()
         assert request is not None  # the engine is usable
         self._progress = None
-        self.live.begin(time.monotonic(), request, self._engine.loaded.context_size if self._engine.loaded else 0)
+        self._followed = entry.id
+        self._live.begin(time.monotonic(), request, self._engine.loaded.context_size if self._engine.loaded else 0)
         self._job = self._link.answer(request)
         return entry
 
@@ -145,7 +159,7 @@ class Answering:
         rounds = [event for event in events if isinstance(event, AnswerRound)]
         if rounds:
             self.talk.take(rounds)
-            self.live.take(rounds, time.monotonic())
+            self._live.take(rounds, time.monotonic())
         for event in events:
             if isinstance(event, PromptProgress):
                 self._progress = event
@@ -154,18 +168,18 @@ class Answering:
     def _settle(self, job: Job[AnswerEvent], end: AnswerEnd | None) -> Entry:
         self._job = None
         if end is not None:
-            self.live.end(end)
+            self._live.end(end)
         else:
-            self.live.stop()
+            self._live.stop()
         if job.error is not None:
             self._engine.failed(job.error)
-        return self.talk.settle(end=end, error=job.error, off_tokens_per_second=self.live.off_tokens_per_second)
+        return self.talk.settle(end=end, error=job.error, off_tokens_per_second=self._live.off_tokens_per_second)
 
     def _learn_off_speed(self) -> None:
         """Tell the figures what was measured, once: they refine it themselves."""
         if self._engine.off_tokens_per_second != self._measured:
             self._measured = self._engine.off_tokens_per_second
-            self.live.off_tokens_per_second = self._measured
+            self._live.off_tokens_per_second = self._measured
 
     def _loading(self) -> LoadPair:
         assert self._engine.choice is not None  # a pair is loaded

@@ -62,10 +62,6 @@ class LiveFigures:
         if self._answer is not None:
             self._answer.progress = Progress.OVER
 
-    def forget(self) -> None:
-        """There is no answer any more: another conversation is shown."""
-        self._answer = None
-
     def figures(self) -> Figures:
         """All of it as it is now."""
         return Figures(off=self._off.value) if self._answer is None else self._answer.figures(self._off.value)

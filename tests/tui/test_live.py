@@ -229,8 +229,6 @@ def test_an_answer_begins_with_nothing_of_the_one_before_but_the_speed_off() -> 
     figures = live.figures()
     assert figures.statistics.rounds == 0
     assert (figures.marks, figures.history, figures.now, figures.off) == ((), (), None, 9.0)
-    live.forget()
-    assert live.figures() == Figures(off=9.0)
 
 
 def test_the_figures_of_an_answer_that_was_kept_are_those_it_ended_with() -> None:

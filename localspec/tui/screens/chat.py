@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Footer
 
+from localspec.chat.events import Role
 from localspec.conversations.conversation import Conversation, Entry
 from localspec.decoding.rounds import Finish
 from localspec.errors import ContextFullError, LocalspecError
@@ -106,10 +107,13 @@ class ChatScreen(ChatCommands):
     def show_conversation(self, conversation: Conversation) -> None:
         """Show another conversation, at its end."""
         self.answering.talk = self.talk_about(conversation)
-        self.answering.live.forget()
         if (choice := self.services.engine.choice) is not None:
             self.answering.settings = self.settings_for(choice)
         self.show_branch()
+
+    def show_branch(self) -> None:
+        """Draw the branch that is shown, and the figures of its last answer."""
+        super().show_branch()
         self._show_figures()
 
     @on(Composer.Submitted)
@@ -123,6 +127,11 @@ class ChatScreen(ChatCommands):
     @on(Transcript.CodeClicked)
     def _code_clicked(self, event: Transcript.CodeClicked) -> None:
         self.copy_block(event.entry, event.number)
+
+    @on(Transcript.Chosen)
+    def _message_chosen(self) -> None:
+        self._figures_shown = 0.0
+        self._show_figures()
 
     @on(Transcript.TokenPointed)
     def _token_pointed(self, event: Transcript.TokenPointed) -> None:
@@ -231,11 +240,18 @@ class ChatScreen(ChatCommands):
         if self.answering.busy and now - self._figures_shown < _FIGURES_SECONDS:
             return
         self._figures_shown = now
-        figures = self.answering.live.figures()
+        chosen = self.chosen()
+        figures = self.answering.figures(self._answer_shown(chosen))
         speculating = self.answering.settings.drafts
         memory = self._memory.look(self.services.link.pid, now)
-        self._readout.update(figures, memory=memory, next_speculating=speculating)
-        self._status.update(figures, next_speculating=speculating)
+        self._readout.update(figures, memory=memory, next_speculating=speculating, of_chosen=chosen is not None)
+        self._status.update(figures, next_speculating=speculating, of_chosen=chosen is not None)
+
+    def _answer_shown(self, chosen: Entry | None) -> Entry | None:
+        """The answer that is chosen or follows the chosen question; without a choice, the last one."""
+        path = self.answering.talk.conversation.path
+        seen = path[path.index(chosen) :] if chosen else reversed(path)
+        return next((entry for entry in seen if entry.role is Role.ASSISTANT), None)
 
     def _pace_for_device(self) -> Pace:
         loaded = self.services.engine.loaded

@@ -44,12 +44,15 @@ class ChatCommands(ConversationCommands):
         """Answer a question, at the end of the branch that is shown."""
         self.remember_settings()
         self.answering.answer(question)
+        # Who asks wants to see what comes, and its figures.
+        self.transcript.selected = None
         self.show_branch()
         self.keep_ticking()
 
     def continue_answer(self, answer: Entry) -> None:
         """Go on with an answer that ended too early."""
         self.answering.go_on(answer)
+        self.transcript.selected = None
         self.keep_ticking()
 
     def keep_ticking(self) -> None:

@@ -78,7 +78,12 @@ class Readout(Rows, can_focus=True):
         self._plain_rows: list[Row] = []
 
     def update(
-        self, figures: Figures, *, memory: MemoryUse | None = None, next_speculating: bool | None = None
+        self,
+        figures: Figures,
+        *,
+        memory: MemoryUse | None = None,
+        next_speculating: bool | None = None,
+        of_chosen: bool = False,
     ) -> None:
         """Show these figures.
 
@@ -88,6 +93,7 @@ class Readout(Rows, can_focus=True):
             figures: of the answer.
             memory: what is in use; None leaves what is shown.
             next_speculating: whether the next answer will be written with guesses; None leaves what is shown.
+            of_chosen: whether the person chose the answer.
         """
         if figures.progress is Progress.WAITING and self._shown.figures.progress is Progress.OVER:
             figures = self._shown.figures
@@ -95,6 +101,7 @@ class Readout(Rows, can_focus=True):
             figures=figures,
             memory=memory or self._shown.memory,
             next_speculating=self._shown.next_speculating if next_speculating is None else next_speculating,
+            of_chosen=of_chosen,
         )
         self._write()
 

@@ -27,6 +27,9 @@ _FIRST_POSITIONS = 4
 _STRIP_RANKS = (0, _DETAIL, _MORE, _EXTRA)
 _LEGEND_COLUMN = 15
 
+_OF_CHOSEN: Spans = (("the chosen answer", "strong"),)
+_CHOSEN = ((_OF_CHOSEN, (("Esc: the last", "muted"),)), (_OF_CHOSEN, ()), ((("chosen", "strong"),), ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -36,11 +39,13 @@ class Shown:
         figures: of the answer.
         memory: main memory in use, when it was looked at.
         next_speculating: whether the next answer will be written with guesses.
+        of_chosen: whether the person chose that answer, so that it need not be the last one.
     """
 
     figures: Figures = field(default_factory=Figures)
     memory: MemoryUse | None = None
     next_speculating: bool = True
+    of_chosen: bool = False
 
 
 def readout_rows(shown: Shown, width: int, height: int, glyphs: Glyphs) -> list[Row]:
@@ -99,6 +104,8 @@ class _Writer:
 
     def answer(self, *, large: bool) -> Iterator[Row]:
         """While an answer comes, and after it."""
+        if self._shown.of_chosen:
+            yield Row(first_that_fits(_CHOSEN, self._width))
         yield from self._speed_in_large() if large else self._speed()
         yield from self._history()
         yield self._line()

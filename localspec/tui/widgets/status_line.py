@@ -45,14 +45,17 @@ class StatusLine(Rows):
         super().__init__(id=id, classes=classes)
         self._figures = Figures()
         self._next_speculating = True
+        self._of_chosen = False
 
-    def update(self, figures: Figures, *, next_speculating: bool | None = None) -> None:
+    def update(self, figures: Figures, *, next_speculating: bool | None = None, of_chosen: bool = False) -> None:
         """Show these figures; those of the answer before stay while one is waited for.
 
         Args:
             figures: of the answer.
             next_speculating: whether the next answer will be written with guesses; None leaves what is shown.
+            of_chosen: whether the person chose the answer, so that it need not be the last one.
         """
+        self._of_chosen = of_chosen
         if not (figures.progress is Progress.WAITING and self._figures.progress is Progress.OVER):
             self._figures = figures
         if next_speculating is not None:
@@ -64,8 +67,10 @@ class StatusLine(Rows):
         self._write()
 
     def _write(self) -> None:
-        spans = status_spans(self._figures, self.size.width, glyphs(), next_speculating=self._next_speculating)
-        self.show_rows([Row(spans)])
+        named: Spans = (("chosen: ", "strong"),) if self._of_chosen else ()
+        room = self.size.width - cells(named)
+        spans = status_spans(self._figures, room, glyphs(), next_speculating=self._next_speculating)
+        self.show_rows([Row((*named, *spans))])
 
 
 def status_spans(figures: Figures, width: int, signs: Glyphs, *, next_speculating: bool) -> Spans:
