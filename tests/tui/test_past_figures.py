@@ -26,8 +26,7 @@ async def test_a_chosen_answer_shows_its_own_figures_and_esc_those_of_the_last(s
         await chatting.ask("Few")
         await chatting.ask("Many")
         assert tokens(chatting) == 20
-        chatting.chat.transcript.focus()
-        await chatting.press("[", "[", "[")
+        await chatting.press("alt+up", "alt+up", "alt+up")
         await chatting.until(lambda: "the chosen answer" in chatting.screen)
         assert tokens(chatting) == 3
         await chatting.press("escape")
@@ -48,8 +47,7 @@ async def test_on_one_line_too_it_is_said_that_the_answer_was_chosen(start: Star
     async with start(engine, size=(80, 24)) as chatting:
         await chatting.ready()
         await chatting.ask("Few")
-        chatting.chat.transcript.focus()
-        await chatting.press("[")
+        await chatting.press("alt+up")
         await chatting.until(lambda: re.search(r"chosen: +\d+\.\d tok/s", chatting.screen))
 
 

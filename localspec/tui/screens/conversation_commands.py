@@ -26,6 +26,14 @@ from localspec.tui.widgets.composer import Composer
 class ConversationCommands(ChatBase):
     """The actions that need no engine."""
 
+    def action_previous_message(self) -> None:
+        """Choose the message before."""
+        self.transcript.action_choose(-1)
+
+    def action_next_message(self) -> None:
+        """Choose the message after."""
+        self.transcript.action_choose(1)
+
     def action_copy_answer(self) -> None:
         """Copy the chosen message, or the last answer."""
         entry = self.chosen() or self.answering.talk.last_answer

@@ -28,8 +28,8 @@ class Transcript(LinesInView, can_focus=True):
     """Shows the messages of a branch. Model text in it is never markup, and nothing of it can be clicked."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left_square_bracket,alt+up", "choose(-1)", "Previous message", show=False),
-        Binding("right_square_bracket,alt+down", "choose(1)", "Next message", show=False),
+        Binding("left_square_bracket", "choose(-1)", "Previous message", show=False),
+        Binding("right_square_bracket", "choose(1)", "Next message", show=False),
         Binding("left", "point(-1)", "Previous token", show=False),
         Binding("right", "point(1)", "Next token", show=False),
     ]
