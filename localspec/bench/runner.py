@@ -8,8 +8,9 @@ puts before all of them. Within a conversation the cache is kept from turn to tu
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from localspec.bench.energy import EnergyMeter
@@ -78,13 +79,19 @@ class Runner:
                 self._exhaust(arm, replace(request, max_tokens=min(WARM_UP_TOKENS, self.plan.max_tokens)))
 
     def pass_times(self, widths: tuple[int, ...], repeats: int = 3) -> dict[str, PassTimes]:
-        """What passes of the given widths cost, for each pair.
+        """What passes of the given widths cost, for each pair: medians of `repeats` goes through all widths.
 
         Raises:
             LocalspecError: an engine failed.
         """
-        request = MeasurePasses(widths, repeats)
-        return {name: next(engine.measure(request)) for name, engine in self.engines.items() if not self.stopped()}
+        # One width after the other, again and again: a machine that slows down for a while must not bend the curve.
+        request = MeasurePasses(widths, repeats=1)
+        made: dict[str, list[PassTimes]] = {name: [] for name in self.engines}
+        for _ in range(repeats):
+            for name, engine in self.engines.items():
+                if not self.stopped():
+                    made[name].append(next(engine.measure(request)))
+        return {name: _medians(times) for name, times in made.items() if times}
 
     def run(self, made: Mapping[Key, Record]) -> Iterator[Record]:
         """The records that are not in `made`, each as soon as it is there.
@@ -155,6 +162,16 @@ class Runner:
     def _exhaust(self, arm: ArmPlan, request: AnswerRequest) -> None:
         for _ in self.engines[arm.pair].answer(request):
             pass
+
+
+def _medians(times: Sequence[PassTimes]) -> PassTimes:
+    def of(columns: Sequence[tuple[tuple[int, float], ...]]) -> tuple[tuple[int, float], ...]:
+        seconds: dict[int, list[float]] = {}
+        for width, each in (pair for column in columns for pair in column):
+            seconds.setdefault(width, []).append(each)
+        return tuple((width, statistics.median(of_width)) for width, of_width in seconds.items())
+
+    return PassTimes(of([each.target for each in times]), of([each.draft for each in times]))
 
 
 def _with_draft(speculation: SpeculationSettings) -> SpeculationSettings:

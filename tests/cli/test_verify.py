@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from localspec.bench.losslessness.assignment import Assignment
@@ -44,6 +49,7 @@ def test_a_real_pair_is_verified(smollm2_path: Path, smollm2_draft_path: Path) -
     told = "\n".join(lines_of(found))
     assert found.fine, told
     assert "VERIFIED" in told
+    assert max(map(len, told.splitlines())) <= 80
     assert [texts.rule for texts in found.texts] == ["greedy", "coupled"]
     assert found.draws is not None
     assert min(position.drawn for position in found.draws.positions) == 1500
@@ -89,3 +95,20 @@ def test_json_says_the_verdict_of_a_failure_too(
     values = json.loads(capsys.readouterr().out)
     assert values["fine"] is False
     assert "no-model.gguf" in values["verdict"][0]
+
+
+def test_ctrl_c_ends_it_and_all_that_it_started(smollm2_path: Path, smollm2_draft_path: Path) -> None:
+    arguments = ["verify", "--target", str(smollm2_path), "--draft", str(smollm2_draft_path), "--threads", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "localspec", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while not (children := psutil.Process(process.pid).children(recursive=True)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert alive == []

@@ -16,7 +16,7 @@ from typing import Any
 from localspec.bench.losslessness.assignment import Assignment
 from localspec.bench.losslessness.findings import Caught, Texts
 from localspec.bench.losslessness.planted import PLANTED
-from localspec.bench.losslessness.real_rows import control_places, places_in
+from localspec.bench.losslessness.real_rows import control_places, evenly, places_in
 from localspec.bench.losslessness.sequences import PLACES, Place, Tally, Task, draw, judge, tasks_for
 from localspec.bench.losslessness.texts import Pair, compare_text, together
 from localspec.bench.task_files import built_in_tasks
@@ -83,9 +83,9 @@ def _prompts(pair: LoadedPair, count: int) -> list[tuple[str, list[int]]]:
 
 def _look_at_draws(told: Assignment, as_set: Sequence[Place], uncut: Sequence[Place]) -> None:
     """The statistical test, then the planted errors."""
-    chosen = as_set[:_AS_SET]
+    chosen = evenly(as_set, _AS_SET)
     # Settings that hardly leave a choice give few places; then rows with nothing cut off take their part.
-    places = [*chosen, *uncut[: _AS_SET + _UNCUT - len(chosen)]]
+    places = [*chosen, *evenly(uncut, _AS_SET + _UNCUT - len(chosen))]
     if len(places) < 2 * PLACES or max(len(as_set), len(uncut)) < 2 * PLACES:
         raise LocalspecError(
             "There are too few places to draw from",
@@ -105,9 +105,11 @@ def _look_at_draws(told: Assignment, as_set: Sequence[Place], uncut: Sequence[Pl
             rule = "rejection" if name == "none" else name
             tallies = drawn(f"planting errors: {name}", rule, control, told.control_sequences)
             found = judge(control, tallies, rule, acceptance_known=True)
-            tokens = sum(position.drawn for position in found.positions)
+            tokens, impossible = (
+                sum(getattr(position, what) for position in found.positions) for what in ("drawn", "impossible")
+            )
             # As `Draws.fine` would say: that is the judgement under test.
-            _tell("caught", asdict(Caught(name, not found.fine, tokens, found.smallest)))
+            _tell("caught", asdict(Caught(name, not found.fine, tokens, impossible, found.smallest)))
 
 
 def _accepts_by_overlap(rule: str) -> bool:

@@ -124,12 +124,14 @@ class Caught:
         name: of the error; "none" for the right rule in the same frame, which must not be "found".
         found: whether the test rejects it.
         drawn: tokens drawn.
+        impossible: of those, tokens that p forbids: one suffices.
         smallest: the smallest p-value, corrected.
     """
 
     name: str
     found: bool
     drawn: int
+    impossible: int
     smallest: float
 
     @property

@@ -52,6 +52,13 @@ def places_in(
     return _most_different(as_set), _most_different(uncut)
 
 
+def evenly(places: Sequence[Place], count: int) -> list[Place]:
+    """So many of the places, from the first to the last: where p and q are far apart, and where they agree."""
+    if len(places) <= count:
+        return list(places)
+    return [places[i * (len(places) - 1) // max(count - 1, 1)] for i in range(count)]
+
+
 def control_places(places: Sequence[Place]) -> list[Place]:
     """Two windows of places at which every error of a rule shows; tokens must be numbered alike in all `places`.
 

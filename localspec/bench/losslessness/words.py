@@ -24,11 +24,15 @@ def verdict(found: Findings) -> list[str]:
     """In a word."""
     draws = found.draws
     if found.fine and draws:
-        return [f"VERIFIED in {found.seconds:.0f} s: with speculation this pair writes what the target alone writes."]
+        return [
+            f"VERIFIED in {found.seconds:.0f} s: with speculation this pair writes",
+            "what the target alone writes.",
+        ]
     if draws and not draws.fine and not draws.lossless:
         return [
             f"NOT LOSSLESS: {draws.rule} acceptance does not keep the target's distribution.",
-            "That is so by design: it trades exactness for speed. Use auto, rejection or coupled to be exact.",
+            "That is so by design: it trades exactness for speed. The rules auto, rejection",
+            "and coupled are exact.",
         ]
     reasons = [f"  {reason}" for reason in _reasons(found)]
     return ["FAILED: do not trust speculation with this pair.", *reasons, "  Please report it, with --json."]
@@ -43,7 +47,7 @@ def _reasons(found: Findings) -> Iterator[str]:
         forbidden = sum(position.impossible for position in found.draws.positions)
         if forbidden:
             yield f"{forbidden:,} tokens were written that the target forbids"
-        yield f"what is drawn is not distributed as the target says (corrected p-value {found.draws.smallest:.1e})"
+        yield f"what is drawn is not distributed as the target says (p-value {found.draws.smallest:.1e})"
     for caught in found.caught:
         if not caught.fine:
             yield (
@@ -56,8 +60,9 @@ def _reasons(found: Findings) -> Iterator[str]:
 
 
 def _texts(texts: Texts) -> Iterator[str]:
-    how = "greedy" if texts.rule == "greedy" else f"temperature {texts.temperature:g}, shared noise (coupled rule)"
-    yield f"Texts with speculation against without, {how}:"
+    yield "Texts with speculation against without, " + (
+        "greedy:" if texts.rule == "greedy" else f"coupled, temperature {texts.temperature:g}:"
+    )
     same = texts.prompts - len(texts.divergences)
     yield f"  {same} of {texts.prompts} the same, {texts.tokens:,} tokens compared, {texts.accepted:,} of them guesses"
     for each in texts.divergences:
@@ -65,18 +70,16 @@ def _texts(texts: Texts) -> Iterator[str]:
 
 
 def _divergence(each: Divergence) -> Iterator[str]:
-    yield (
-        f"  {each.prompt} parts at token {each.place + 1} of {each.length}: the two likeliest are "
-        f"{each.top_two_gap:.3f} logits apart,"
-    )
-    decides = "no change of logits decides" if each.gap is None else f"{each.gap:.3f} decides"
-    yield f"    {decides}, and a pass of {each.width} tokens changes them by {each.logit_change:.3f}."
-    if each.same_at_width:
-        yield "    The target alone, in a pass of that width, writes the same: rounding explains it."
-    elif each.explained:
-        yield "    That is a near tie: the rounding of earlier passes explains it."
-    else:
+    yield f"  {each.prompt} parts at token {each.place + 1} of {each.length}."
+    decides = "the settings cut one off" if each.gap is None else f"{each.gap:.3f} decide between the two"
+    yield f"    Logits: the likeliest leads by {each.top_two_gap:.3f}; {decides};"
+    yield f"    a pass of {each.width} tokens changes them by {each.logit_change:.3f}."
+    if not each.explained:
         yield "    Rounding does NOT explain it."
+    elif each.same_at_width:
+        yield "    The target alone, in a pass of that width, writes the same: it is rounding."
+    else:
+        yield "    That is a near tie: the rounding of earlier passes explains it."
 
 
 def _draws(draws: Draws) -> Iterator[str]:
@@ -102,4 +105,9 @@ def _caught(caught: list[Caught]) -> Iterator[str]:
     for each in caught:
         name = "the right rule" if each.name == "none" else each.name
         word = "found" if each.found else "passes"
-        yield f"  {name}: {word}{'' if each.fine else ', and should not'} (p-value {each.smallest:.1e})"
+        forbidden = f", {each.impossible:,} tokens that p forbids" if each.impossible else ""
+        yield f"  {name}: {word}{_wrong(each)} (p-value {each.smallest:.1e}{forbidden})"
+
+
+def _wrong(each: Caught) -> str:
+    return "" if each.fine else ", and should not" if each.found else ", and should be found"

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from localspec.bench.losslessness.findings import Divergence, Findings, Texts
 from localspec.bench.losslessness.texts import Pair, compare_text, together
+from localspec.bench.losslessness.words import lines_of
 from localspec.decoding.language_model import LogitRows
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.llama.context import Context
@@ -73,3 +75,16 @@ def test_a_near_tie_in_a_wide_pass_is_explained_by_rounding(
     """A hundredth of a logit decides nothing here or is a tie; both are fine."""
     texts, _ = compare_text(pair(Bent(smollm2_target, 0.01), smollm2_draft), "fruits", prompt, GREEDY)
     assert texts.fine
+
+
+@pytest.mark.parametrize("explained", [True, False])
+@pytest.mark.parametrize("gap", [0.25, None])
+def test_a_divergence_is_told_in_80_columns_with_its_reason(explained: bool, gap: float | None) -> None:
+    parted = Divergence("translate-1", 46, 48, 9, 12.345, gap, 0.612, same_at_width=False, explained=explained)
+    texts = [Texts("coupled", 0.8, 4, 190, 113, (parted,)), Texts("greedy", 0.0, 4, 192, 100)]
+    lines = lines_of(Findings(("target", "draft"), texts))
+    assert max(map(len, lines)) <= 80
+    told = "\n".join(lines)
+    assert ("near tie" in told) == explained
+    assert ("NOT explain" in told) != explained
+    assert lines[-1].endswith("--json.")
