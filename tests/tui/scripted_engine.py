@@ -12,6 +12,7 @@ from localspec.chat.answer import AnswerInProgress
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, PromptProgress
 from localspec.chat.stream import AnswerStream
 from localspec.chat.thinking import ThinkingMarker
+from localspec.decoding.acceptance import rule_for
 from localspec.decoding.rounds import Finish, Origin, Round
 from localspec.engine.messages import (
     Loaded,
@@ -160,6 +161,7 @@ def _cut(count: int, *, speculating: bool) -> Iterator[tuple[list[int], int]]:
 
 
 def _end(answer: AnswerInProgress, request: AnswerRequest, finish: Finish) -> AnswerEnd:
+    rule = rule_for(request.speculation.acceptance, request.sampling)
     return AnswerEnd(
         finish=finish,
         text=answer.text,
@@ -169,8 +171,8 @@ def _end(answer: AnswerInProgress, request: AnswerRequest, finish: Finish) -> An
         time_to_first_token=0.31,
         statistics=answer.statistics,
         seed=request.sampling.seed or 7,
-        acceptance="greedy" if request.sampling.temperature == 0 else request.speculation.acceptance,
-        lossless=request.speculation.acceptance != "typical",
+        acceptance=rule.name,
+        lossless=rule.lossless,
         context_used=20 + answer.statistics.emitted,
         context_size=CONTEXT,
     )

@@ -122,8 +122,12 @@ def _attachment(file: Attachment) -> str:
 def thinking_head(seconds: float | None, look: Look, *, going_on: bool) -> Line:
     """The line that stands for the thinking part, folded or not."""
     fold = "▾" if look.thinking else "▸"
-    took = "" if seconds is None else f"{'' if going_on else ' for'} {seconds:,.0f} s"
-    words = f"{fold} thinking…{took}" if going_on else f"{fold} thought{took}"
+    if going_on:
+        words = f"{fold} thinking…" if seconds is None else f"{fold} thinking… {seconds:,.0f} s"
+    elif seconds is None:
+        words = f"{fold} thought"
+    else:
+        words = f"{fold} thought for {seconds:,.{1 if seconds < 9.95 else 0}f} s"
     return Line((Segment(words, look.palette.thinking),), joint=None)
 
 
