@@ -233,10 +233,6 @@ class Conversation:
         while children := [entry for entry in self._entries.values() if entry.parent == self._head]:
             self._head = children[-1].id
 
-    def go_back_to(self, id: str | None) -> None:  # noqa: A002 - as in `Entry`
-        """Show the branch that ends with this entry (None: an empty one); what follows it stays in the tree."""
-        self._head = id
-
 
 def with_attachments(text: str, attachments: Sequence[Attachment]) -> str:
     """What the model reads of a question: each attachment in a fence of its own before what was typed."""

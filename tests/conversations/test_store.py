@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from localspec.chat.events import Role
-from localspec.conversations.conversation import AnswerFacts
+from localspec.conversations.conversation import AnswerFacts, Conversation
 from localspec.conversations.store import ConversationStore
 from localspec.errors import HistoryError
 from tests.conversations.talks import FACTS, branching, keep, round_of, said
@@ -131,8 +131,8 @@ def test_there_is_no_latest_where_nothing_was_said(store):
 
 
 def test_a_conversation_that_shows_an_empty_branch_opens_so(store):
-    conversation = branching()
-    conversation.go_back_to(None)
+    branches = branching()
+    conversation = Conversation(branches.about, branches.entries, head=None)
     keep(store, conversation)
     assert reopened(store, conversation).head is None
     assert store.latest().snippet == ""

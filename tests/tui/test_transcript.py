@@ -115,11 +115,10 @@ async def test_thinking_counts_its_seconds_while_it_goes_on() -> None:
 
 
 async def test_an_answer_grows_and_settles_as_it_is_shown_later() -> None:
-    app = TranscriptApp([question("q", "?")])
+    app = TranscriptApp([question("q", "?"), unwritten("a")])
     done = answer("a", ANSWER)
     async with app.run_test(size=(80, 50)) as pilot:
         await pilot.pause()
-        app.transcript.add(unwritten("a"))
         assert "╭─" not in await drawn(pilot)
         for each in rounds_of(ANSWER):
             app.transcript.stream("a", [each])

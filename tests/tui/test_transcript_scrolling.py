@@ -166,8 +166,8 @@ async def test_random_use_never_breaks_it() -> None:
         for _ in range(120):
             if not live and pick.random() < 0.3:
                 count += 1
-                transcript.add(question(f"x{count}", "?"))
-                transcript.add(unwritten(f"y{count}"))
+                before = [view.shown for view in transcript.column.views]
+                transcript.show([*before, question(f"x{count}", "?"), unwritten(f"y{count}")])
                 live = rounds_of(ANSWER, seed=count)
             elif live:
                 part, live = live[:9], live[9:]

@@ -90,10 +90,6 @@ class Transcript(LinesInView, can_focus=True):
         if self.selected and self.column.find(self.selected) is None:
             self.selected = None
 
-    def add(self, shown: Shown) -> None:
-        """Put a message below the others."""
-        self.put([*self.column.views, MessageView(shown)], kept=len(self.column.views))
-
     def stream(self, entry: str, rounds: Sequence[AnswerRound]) -> None:
         """Append what an answer has got more; it counts as being written until `finish`.
 
@@ -109,14 +105,6 @@ class Transcript(LinesInView, can_focus=True):
             KeyError: that message is not shown.
         """
         self._update(shown.entry.id, lambda view, look: view.settle(shown, look))
-
-    def change(self, shown: Shown) -> None:
-        """A message that is not being written has another text, other facts or other siblings.
-
-        Raises:
-            KeyError: that message is not shown.
-        """
-        self._update(shown.entry.id, lambda view, look: view.change(shown, look))
 
     def describe(self, entry: str, token: int) -> str:
         """Where a token of an answer comes from; "" unless the answer shows who wrote it."""

@@ -84,15 +84,14 @@ class LinesInView(ScrollView):
 
     # What there is to draw
 
-    def put(self, views: list[MessageView], kept: int = 0) -> None:
-        """Show these messages, of which the first `kept` are shown already."""
-        for view in views[kept:]:
+    def put(self, views: list[MessageView]) -> None:
+        """Show these messages in place of all others, from the end on."""
+        for view in views:
             view.guess_height(self.look.width)
         self.column.views = views
-        self.column.measure(kept)
-        if not kept:
-            self.follows = True
-            self._forget_selection()
+        self.column.measure()
+        self.follows = True
+        self._forget_selection()
         self.refresh_page()
 
     def grown(self, index: int) -> None:

@@ -117,14 +117,6 @@ class MessageView:
         self._lines = self._answer(look, said=body)
         self.height = len(self._lines)
 
-    def change(self, shown: Shown, look: Look) -> None:
-        """It has another text, other facts or other siblings."""
-        self.shown = shown
-        self.live = shown.writing
-        self._rounds = []
-        self.forget()
-        self.render(look)
-
     def _live_lines(self, look: Look) -> list[Line]:
         assert self._stream is not None
         head = [head_line(self.shown, look)]
