@@ -13,7 +13,7 @@ from textual.worker import get_current_worker
 
 from localspec import locations
 from localspec.errors import LocalspecError, UsageError
-from localspec.tui.palette import Palette, providers
+from localspec.tui.command_palette import Palette, providers
 from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
 from localspec.tui.screens.chat import ChatScreen
 from localspec.tui.services import Opening, Services

@@ -18,7 +18,7 @@ from localspec.tui.explanations import EXPLANATIONS, Figure, MemoryUse, numbers_
 from localspec.tui.figures import Figures, Progress
 from localspec.tui.glyphs import ASCII, Glyphs, glyphs
 from localspec.tui.widgets.readout import Readout
-from localspec.tui.widgets.readout_rows import Shown, readout_rows
+from localspec.tui.widgets.readout_rows import ReadoutState, readout_rows
 from localspec.tui.widgets.rows import cells
 from tests.tui.figures_made import a_round, figures_of, rounds
 from tests.tui.screen_text import screen_text
@@ -119,7 +119,7 @@ def test_no_row_is_wider_than_the_panel_and_no_panel_higher_than_the_screen(
 ) -> None:
     for width in range(24, 60):
         for height in (5, 18, 30, 60):
-            rows = readout_rows(Shown(figures, MEMORY), width, height, glyph_set)
+            rows = readout_rows(ReadoutState(figures, MEMORY), width, height, glyph_set)
             assert len(rows) <= height
             assert all(cells(row.spans) <= width for row in rows)
 

@@ -20,12 +20,12 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
 
 
-def verdict(speed_up: float | None) -> str:
+def speed_up_style(speed_up: float | None) -> str:
     """The style of a speed-up."""
     return "bad" if speed_up is not None and round(speed_up, 2) < 1 else "good"
 
 
-def comparison(speed_up: float) -> str:
+def beside_off(speed_up: float) -> str:
     """What a speed-up says, in words."""
     rounded = round(speed_up, 2)
     return "as fast as off" if rounded == 1 else "slower than off" if rounded < 1 else "faster than off"
@@ -33,7 +33,7 @@ def comparison(speed_up: float) -> str:
 
 def speed_up(value: float) -> Span:
     """How many times as fast as off; that it is slower is also said in words."""
-    return f"{ratio(value)}x{' slower' if round(value, 2) < 1 else ''}", verdict(value)
+    return f"{ratio(value)}x{' slower' if round(value, 2) < 1 else ''}", speed_up_style(value)
 
 
 def percent(share: float) -> str:

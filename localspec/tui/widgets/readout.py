@@ -11,7 +11,7 @@ from textual.message import Message
 from localspec.tui.explanations import Figure, MemoryUse
 from localspec.tui.figures import Figures, Progress
 from localspec.tui.glyphs import glyphs
-from localspec.tui.widgets.readout_rows import Shown, readout_rows, with_explanation
+from localspec.tui.widgets.readout_rows import ReadoutState, readout_rows, with_explanation
 from localspec.tui.widgets.rows import Row, Rows
 
 
@@ -72,7 +72,7 @@ class Readout(Rows, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - as in Widget
         super().__init__(id=id, classes=classes)
-        self._shown = Shown()
+        self._shown = ReadoutState()
         self._chosen: Figure | None = None
         self._pointed: Figure | None = None
         self._plain_rows: list[Row] = []
@@ -97,7 +97,7 @@ class Readout(Rows, can_focus=True):
         """
         if figures.progress is Progress.WAITING and self._shown.figures.progress is Progress.OVER:
             figures = self._shown.figures
-        self._shown = Shown(
+        self._shown = ReadoutState(
             figures=figures,
             memory=memory or self._shown.memory,
             next_speculating=self._shown.next_speculating if next_speculating is None else next_speculating,

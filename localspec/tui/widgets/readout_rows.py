@@ -32,7 +32,7 @@ _CHOSEN = ((_OF_CHOSEN, (("Esc: the last", "muted"),)), (_OF_CHOSEN, ()), ((("ch
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReadoutState:
     """All that the panel depends on.
 
     Attributes:
@@ -48,7 +48,7 @@ class Shown:
     of_chosen: bool = False
 
 
-def readout_rows(shown: Shown, width: int, height: int, glyphs: Glyphs) -> list[Row]:
+def readout_rows(shown: ReadoutState, width: int, height: int, glyphs: Glyphs) -> list[Row]:
     """The panel at this size, without an explanation."""
     writer = _Writer(shown, width, glyphs)
     if shown.figures.progress in (Progress.NONE, Progress.WAITING):
@@ -79,7 +79,7 @@ def with_explanation(rows: list[Row], chosen: Figure, shown: Figures, width: int
 class _Writer:
     """Writes the rows of one state of things."""
 
-    def __init__(self, shown: Shown, width: int, glyphs: Glyphs) -> None:
+    def __init__(self, shown: ReadoutState, width: int, glyphs: Glyphs) -> None:
         self._shown = shown
         self._figures = shown.figures
         self._width = width
@@ -130,8 +130,8 @@ class _Writer:
         style = "large" if self._writing else "strong"
         up = ("", "", "") if ratio is None else large_number(f"{texts.ratio(ratio)}x")
         for left, right in zip(large_number(self._speed_text()), up, strict=True):
-            yield self._two(Figure.SPEED, ((left, style),), Figure.SPEED_UP, ((right, texts.verdict(ratio)),))
-        words: Spans = self._why_none() if ratio is None else ((texts.comparison(ratio), "muted"),)
+            yield self._two(Figure.SPEED, ((left, style),), Figure.SPEED_UP, ((right, texts.speed_up_style(ratio)),))
+        words: Spans = self._why_none() if ratio is None else ((texts.beside_off(ratio), "muted"),)
         yield self._two(Figure.SPEED, (("tok/s now" if self._writing else "tok/s", "muted"),), Figure.SPEED_UP, words)
         yield self._average()
 

@@ -13,7 +13,7 @@ from textual.app import App
 from textual.screen import ModalScreen, Screen
 
 import localspec.tui
-from localspec.tui.palette import Palette
+from localspec.tui.command_palette import Palette
 from localspec.tui.screens.chat_base import ChatBase
 from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.screens.dialogs import Ask, AskText, Tell

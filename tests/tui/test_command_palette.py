@@ -14,7 +14,7 @@ from localspec.chat.events import Role
 from localspec.conversations.conversation import About, Conversation
 from localspec.conversations.store import ConversationStore
 from localspec.tui.actions import ACTIONS, Action
-from localspec.tui.palette import Palette, providers
+from localspec.tui.command_palette import Palette, providers
 from tests.tui.conftest import Start
 from tests.tui.screen_text import MARKUP_TRAPS, screen_text
 
