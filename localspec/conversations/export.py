@@ -86,7 +86,7 @@ def export_to(path: Path, conversation: Conversation, rounds_of: RoundsOf, *, ov
         is_json = path.suffix.lower() == ".json"
         text = as_json(conversation, rounds_of) if is_json else as_markdown(conversation)
         _write_whole(path, text.encode())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # the last one: links that lead in a circle
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LocalspecError(
             "The conversation was not exported", f"{path}: {why}.", "Name a file in a folder that is there."

@@ -93,6 +93,10 @@ _WORDS_FOR = {
 """Title and hint by the kind of SQLite's error; an empty hint is about the folder."""
 
 
+class DeletedMeanwhileError(HistoryError):
+    """What an entry follows is not in the file any more: another window deleted the conversation."""
+
+
 class HistoryConnection:
     """A connection to the file, opened when it is first used; one thread uses it at a time.
 
@@ -267,8 +271,9 @@ def _in_words(path: Path) -> Iterator[None]:
 
 
 def _told(error: sqlite3.Error, path: Path) -> HistoryError:
+    kind = DeletedMeanwhileError if _kind(error) == sqlite3.SQLITE_CONSTRAINT else HistoryError
     title, hint = _WORDS_FOR.get(_kind(error), ("The file of conversations cannot be used", _ANEW))
-    return HistoryError(title, f"{path}: {error}.", hint or _unwritable_hint(path))
+    return kind(title, f"{path}: {error}.", hint or _unwritable_hint(path))
 
 
 def _kind(error: sqlite3.Error) -> int:

@@ -91,7 +91,10 @@ def file_path() -> Kind:
     def of_text(given: str) -> Path:
         if "\0" in given:
             raise ValueError
-        return Path(_not_empty(given)).expanduser()
+        try:
+            return Path(_not_empty(given)).expanduser()
+        except RuntimeError as no_home:
+            raise ValueError from no_home
 
     return Kind("the path of a file", of_text, _refuse, "PATH")
 

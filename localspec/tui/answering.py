@@ -70,6 +70,7 @@ class Answering:
         self._wanted: Callable[[], Entry] | None = None
         self._progress: PromptProgress | None = None
         self._measured: float | None = None
+        self._asked_of = 0
         self._live = LiveFigures()
         self._followed = ""
         """The answer that the live figures are of."""
@@ -83,7 +84,7 @@ class Answering:
     @property
     def words(self) -> str:
         """What the person waits for; "" when text is coming, or nothing is asked."""
-        if self._wanted is not None:
+        if self._wanted is not None and self._job is None:
             return "waiting for the models"
         if self._job is None or (self.talk.writing and self.talk.writing.rounds):
             return ""
@@ -108,6 +109,15 @@ class Answering:
             self._job.cancel()
         return stopped
 
+    def leave(self) -> None:
+        """The app ends: keep what has come, as an answer that was stopped."""
+        self._wanted = None
+        job = self._job
+        if job is not None:
+            job.cancel()
+            _, end = self._take(job)
+            self._settle(end, None)
+
     def request(self, until: Entry | None = None) -> AnswerRequest | None:
         """What would be asked to have what comes after `until` (None: the end); None while nothing is loaded."""
         loaded = self._engine.loaded
@@ -127,15 +137,20 @@ class Answering:
         """Take what has come; begin what waited."""
         self._engine.advance()
         self._learn_off_speed()
-        begun = self._begin() if self._wanted is not None and self._engine.usable else None
+        # One at a time: an answer that was asked for while another is written waits for its end.
+        may_begin = self._wanted is not None and self._job is None and self._engine.usable
+        begun = self._begin() if may_begin else None
         if self._wanted is not None and self._engine.stage is Stage.FAILED:
             self._wanted = None
         job = self._job
         if job is None:
             return Advance(begun=begun)
         rounds, end = self._take(job)
-        settled = self._settle(job, end) if job.over else None
-        return Advance(begun, rounds, settled, job.error if settled else None)
+        if not job.over:
+            return Advance(begun, rounds)
+        # An engine that was replaced ended on a person's wish: its answer was stopped.
+        error = job.error if self._engine.loads == self._asked_of else None
+        return Advance(begun, rounds, self._settle(end, error), error)
 
     def _want(self, begin: Callable[[], Entry]) -> None:
         self._wanted = begin
@@ -151,6 +166,7 @@ class Answering:
         self._progress = None
         self._followed = entry.id
         self._live.begin(time.monotonic(), request, self._engine.loaded.context_size if self._engine.loaded else 0)
+        self._asked_of = self._engine.loads
         self._job = self._link.answer(request)
         return entry
 
@@ -165,15 +181,15 @@ class Answering:
                 self._progress = event
         return rounds, next((event for event in events if isinstance(event, AnswerEnd)), None)
 
-    def _settle(self, job: Job[AnswerEvent], end: AnswerEnd | None) -> Entry:
+    def _settle(self, end: AnswerEnd | None, error: LocalspecError | None) -> Entry:
         self._job = None
         if end is not None:
             self._live.end(end)
         else:
             self._live.stop()
-        if job.error is not None:
-            self._engine.failed(job.error)
-        return self.talk.settle(end=end, error=job.error, off_tokens_per_second=self._live.off_tokens_per_second)
+        if error is not None:
+            self._engine.failed(error)
+        return self.talk.settle(end=end, error=error, off_tokens_per_second=self._live.off_tokens_per_second)
 
     def _learn_off_speed(self) -> None:
         """Tell the figures what was measured, once: they refine it themselves."""

@@ -9,18 +9,23 @@ from textual import on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.theme import ThemeProvider
-from textual.worker import get_current_worker
+from textual.worker import WorkerFailed, get_current_worker
 
 from localspec import locations
 from localspec.errors import LocalspecError, UsageError
+from localspec.terminal import visible
 from localspec.tui.command_palette import Palette, providers
+from localspec.tui.leaving import leave_on_signals
 from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
 from localspec.tui.screens.chat import ChatScreen
+from localspec.tui.screens.dialogs import Ask
 from localspec.tui.services import Opening, Services
 from localspec.tui.terminal_input import terminal_driver
 from localspec.tui.themes import THEMES
 
 if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+
     from localspec.pairs.choosing import FirstChoice
     from localspec.pairs.progress import PullProgress, Report
     from localspec.settings.choice import Choice
@@ -31,7 +36,10 @@ class ChatApp(App[LocalspecError | None]):
 
     TITLE = "localspec"
     CSS_PATH = "app.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Before any dialog: a person can always leave.
+        Binding("ctrl+q", "quit", "quit", tooltip="Leave; the conversation is kept.", priority=True)
+    ]
     COMMANDS = providers()  # type: ignore[assignment] # textual's sets are invariant
 
     def __init__(self, services: Services, opening: Opening) -> None:
@@ -45,9 +53,11 @@ class ChatApp(App[LocalspecError | None]):
         self.services = services
         self.chat = ChatScreen(services, opening)
         self._preferences = load_preferences(locations.preferences_file())
+        self._asked_to_leave = False
 
     def on_mount(self) -> None:
         """Show the chat, then decide which pair answers: that may hash files for seconds."""
+        leave_on_signals(lambda code: self.exit(return_code=code))
         for theme in THEMES:
             self.register_theme(theme)
         known = self._preferences.theme in self.available_themes
@@ -59,6 +69,48 @@ class ChatApp(App[LocalspecError | None]):
         """Keep how the screen looks."""
         shown = not self.chat.has_class("-without-readout")
         keep_preferences(locations.preferences_file(), Preferences(self.theme, shown))
+
+    @property
+    def mistake(self) -> Exception | None:
+        """The mistake of ours that ended the app, if one did."""
+        error = self._exception
+        return error.error if isinstance(error, WorkerFailed) and isinstance(error.error, Exception) else error
+
+    def _fatal_error(self) -> None:
+        """End; who runs the app tells of the mistake, in words and with its traceback in a file."""
+        self._close_messages_no_wait()
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,  # noqa: ARG002 - what is told may hold other people's words
+    ) -> None:
+        """Say something for a few seconds, as the text it is."""
+        super().notify(visible(message), title=title, severity=severity, timeout=timeout, markup=False)
+
+    async def action_quit(self) -> None:
+        """Leave; ask first when that would lose something."""
+        trouble = self.services.saver.trouble
+        if trouble is None or self._asked_to_leave:
+            self.exit()
+        else:
+            self._asked_to_leave = True
+            self._ask_to_leave(trouble)
+
+    @work
+    async def _ask_to_leave(self, trouble: LocalspecError) -> None:
+        count = self.services.saver.pending
+        question = f"{count:,} message{'' if count == 1 else 's'} could not be saved. Leave without?"
+        chosen = await self.push_screen_wait(
+            Ask(question, {"s": "stay", "l": "leave"}, f"{trouble}\n/export FILE writes the conversation elsewhere.")
+        )
+        if chosen == "l":
+            self.exit()
+        self._asked_to_leave = False
 
     def action_command_palette(self) -> None:
         """Find a command by its name."""
@@ -104,6 +156,8 @@ class ChatApp(App[LocalspecError | None]):
     def _chosen(self, chosen: Choice | FirstChoice) -> None:
         from localspec.pairs.choosing import FirstChoice  # noqa: PLC0415 - the first frame has no time for it
 
+        if self.services.engine.choice is not None:
+            return  # the person was quicker
         if isinstance(chosen, FirstChoice):
             self.chat.propose(chosen)
         else:
@@ -113,5 +167,5 @@ class ChatApp(App[LocalspecError | None]):
         # A wrong call ends the program as it does everywhere; what can be mended in the app keeps it open.
         if at_start and isinstance(error, UsageError):
             self.exit(error)
-        else:
+        elif self.services.engine.choice is None:
             self.chat.tell_no_pair(error)

@@ -75,6 +75,21 @@ def read_attachment(named: str, *, context: int | None = None) -> Attachment:
     return Attachment(path.name, text.replace("\r\n", "\n"))
 
 
+def named_file(name: str) -> Path:
+    """The path a person wrote, with ~ for a home folder.
+
+    Raises:
+        UsageError: there is no such home folder.
+    """
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        raise UsageError(
+            "There is no such folder", f"{_name(Path(name))} begins with ~, and that user has no home folder.",
+            "Write the whole path, or ./~name for a file of that name.",
+        ) from None  # fmt: skip
+
+
 def _path(named: str) -> Path:
     """The first reading of what was typed that is there; else the plainest."""
     named = named.strip()
@@ -88,7 +103,7 @@ def _path(named: str) -> Path:
         readings.insert(0, named[1:-1])
     elif os.name != "nt":
         readings.append(re.sub(r"\\(.)", r"\1", named))
-    paths = [Path(reading).expanduser() for reading in readings]
+    paths = [named_file(reading) for reading in readings]
     return next((path for path in paths if _is_there(path)), paths[0])
 
 

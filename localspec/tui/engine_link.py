@@ -104,6 +104,8 @@ class Job(Generic[Event]):
                             self._stop()
         except LocalspecError as error:
             self.error = error
+        except Exception as error:  # noqa: BLE001 - a thread that ended would let every later job wait for ever
+            self.error = LocalspecError("This failed", f"An error of localspec itself: {error!r}.", "F10 begins anew.")
         finally:
             self._running = False
             self._done.set()
@@ -133,6 +135,18 @@ class EngineLink:
         """Load a pair, starting the engine first when it is not alive; see `EngineClient.load`."""
 
         def work() -> Generator[LoadProgress | Loaded, None, None]:
+            self._engine.start()
+            return self._engine.load(pair)
+
+        return self._put(Job(work, self._engine.cancel))
+
+    def load_anew(self, pair: LoadPair) -> Job[LoadProgress | Loaded]:
+        """End the engine, whatever it does or hangs in, and load a pair in a new process."""
+        ending = threading.Thread(target=self._engine.close, name="engine end", daemon=True)
+        ending.start()
+
+        def work() -> Generator[LoadProgress | Loaded, None, None]:
+            ending.join()
             self._engine.start()
             return self._engine.load(pair)
 

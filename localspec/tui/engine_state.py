@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from localspec.engine.messages import Loaded, LoadProgress, MeasurePasses, PassTimes
+from localspec.engine.messages import Loaded, LoadPair, LoadProgress, MeasurePasses, PassTimes
 from localspec.errors import EngineDiedError, LocalspecError
 from localspec.tui.engine_link import EngineLink, Job
 
@@ -37,6 +38,7 @@ class EngineState:
         off_tokens_per_second: measured without speculation on this machine with this pair; None until then.
         progress: how far the loading is.
         error: why nothing can be answered.
+        loads: how many loads were begun: what was asked before the last one was asked of another engine.
     """
 
     def __init__(self, link: EngineLink) -> None:
@@ -46,6 +48,7 @@ class EngineState:
         self.off_tokens_per_second: float | None = None
         self.progress: LoadProgress | None = None
         self.error: LocalspecError | None = None
+        self.loads = 0
         self._link = link
         self._load: Job[LoadProgress | Loaded] | None = None
         self._measure: Job[PassTimes] | None = None
@@ -73,15 +76,17 @@ class EngineState:
 
     def want(self, choice: Choice) -> None:
         """Load a pair in place of what is loaded or loading."""
-        self.stop()
-        self.choice = choice
-        self.loaded = self.off_tokens_per_second = self.progress = self.error = None
-        self._load = self._link.load(choice.loading)
+        self._begin(choice, self._link.load)
 
     def load_again(self) -> None:
         """Load the wanted pair once more, in a new process when the old one died."""
         if self.choice is not None:
             self.want(self.choice)
+
+    def start_anew(self) -> None:
+        """Load the wanted pair in a new process, whatever the old one does or hangs in."""
+        if self.choice is not None:
+            self._begin(self.choice, self._link.load_anew)
 
     def stop(self) -> None:
         """Stop what is being loaded or measured."""
@@ -103,6 +108,13 @@ class EngineState:
         self._advance_measure()
         if self.error is None and self.loaded is not None and not self._link.alive:
             self.failed(EngineDiedError("The engine ended", "It was not asked to.", "Start it again."))
+
+    def _begin(self, choice: Choice, load: Callable[[LoadPair], Job[LoadProgress | Loaded]]) -> None:
+        self.stop()
+        self.loads += 1
+        self.choice = choice
+        self.loaded = self.off_tokens_per_second = self.progress = self.error = None
+        self._load = load(choice.loading)
 
     def _advance_load(self) -> None:
         job = self._load

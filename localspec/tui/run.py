@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -36,7 +37,10 @@ def run_app(sources: Sources, attachments: Sequence[Attachment] = (), resume: st
     Raises:
         UsageError: an impossible setting, or no conversation is found.
         LocalspecError: the app could not start.
+        Exception: what ended the app, a mistake of ours; all that was said is kept.
     """
+    if sys.__stdin__ is None or not os.isatty(sys.__stdin__.fileno()):
+        raise UsageError("The app needs a keyboard", "Standard input is no terminal.", "Ask with -p, or use --plain.")
     store = ConversationStore(locations.history_file())
     opening = Opening(_conversation(store, sources, resume), tuple(attachments))
     link = EngineLink(EngineClient())
@@ -48,6 +52,8 @@ def run_app(sources: Sources, attachments: Sequence[Attachment] = (), resume: st
     finally:
         link.close()
         saved = saver.close(_FAREWELL_SECONDS)
+    if app.mistake is not None:
+        raise app.mistake
     if error is not None:
         raise error
     if not saved:

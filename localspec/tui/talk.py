@@ -194,6 +194,12 @@ class Talk:
         self.conversation.show(entry_id)
         self._keep_about()
 
+    def keep_again(self) -> None:
+        """Hand over all of it: another window deleted the conversation that goes on here."""
+        self._keep_about()
+        for entry in self.conversation.entries:
+            self._keeper.entry(self.about.id, entry)
+
     def _add_question(self, text: str, attachments: tuple[Attachment, ...], parent: str | None) -> Entry:
         entry = self.conversation.add(Role.USER, text, parent=parent, attachments=attachments)
         self._keep(entry)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual._xterm_parser import XTermParser  # the parser has no public name
 
+from localspec.tui.leaving import let_go_of_lost_terminal
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,6 +27,9 @@ _START = "\x1b[200~"
 _END = "\x1b[201~"
 
 _ALT_ENTER = "\x1b\r"
+
+_HUNG_UP = 129
+"""Exit code of a program whose terminal went away, as shells count it."""
 
 _WAIT = 0.1
 """Seconds without input after which a key sequence that was begun is taken as it is; Textual's own."""
@@ -110,10 +115,20 @@ def terminal_driver() -> type[Driver] | None:
                 while not self.exit_event.is_set():
                     if not selector.select(parser.wait):
                         self._process(parser.tick())
-                    elif read := os.read(self.fileno, 65536):
+                    elif read := self._read():
                         self._process(parser.feed(decode(read)))
                     else:
-                        return  # the terminal is gone
+                        # No key will come any more: an app without a terminal would run for ever.
+                        let_go_of_lost_terminal()
+                        self._app.call_from_thread(self._app.exit, return_code=_HUNG_UP)
+                        return
+
+        def _read(self) -> bytes:
+            """What was typed; nothing when the terminal is gone."""
+            try:
+                return os.read(self.fileno, 65536)
+            except OSError:
+                return b""
 
         def _process(self, messages: Iterable[Message]) -> None:
             for message in messages:

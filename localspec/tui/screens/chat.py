@@ -14,6 +14,7 @@ from textual.widgets import Footer
 
 from localspec.chat.events import Role
 from localspec.conversations.conversation import Conversation, Entry
+from localspec.conversations.history_file import DeletedMeanwhileError
 from localspec.decoding.rounds import Finish
 from localspec.errors import ContextFullError, LocalspecError
 from localspec.tui.actions import ACTIONS
@@ -194,9 +195,9 @@ class ChatScreen(ChatCommands):
 
     async def _make_room(self, error: LocalspecError | None) -> None:
         """Let the person choose what a full context means."""
-        about = self.answering.talk.about
-        alone = len(self.answering.talk.conversation.path) <= 2
-        if alone or about.drop_oldest or self.answering.settings.drop_oldest:
+        talk = self.answering.talk
+        alone = len(talk.conversation.path) <= 2
+        if alone or talk.about.drop_oldest or self.answering.settings.drop_oldest:
             if error is not None:
                 self._notice.tell(error)
             return
@@ -207,6 +208,8 @@ class ChatScreen(ChatCommands):
                 {"g": "go on without the oldest turns", "n": "new conversation", "l": "leave it so"},
             )
         )
+        if self.answering.talk is not talk or not await self.quiet():
+            return  # another conversation was opened meanwhile
         if chosen == "g":
             self.drop_oldest_and_go_on()
         elif chosen == "n":
@@ -216,7 +219,13 @@ class ChatScreen(ChatCommands):
         """Notice what happens while nothing is asked: an engine that dies, a disk that fills or is free again."""
         if not self._ticking:
             self.services.engine.advance()
+        if isinstance(self.services.saver.trouble, DeletedMeanwhileError):
+            self.answering.talk.keep_again()
         self._show_state()
+
+    def on_unmount(self) -> None:
+        """Keep what has come of an answer when the app ends."""
+        self.answering.leave()
 
     def _show_state(self) -> None:
         engine = self.services.engine

@@ -49,6 +49,7 @@ class ChatBase(Screen[None]):
         super().__init__()
         self.services = services
         self.opening = opening
+        self._turn = asyncio.Lock()
         self.transcript = Transcript(self.rounds_of, welcome=welcome(), id="transcript")
         self.answering = Answering(
             services.link, services.engine, self.talk_about(opening.conversation), self.rounds_of
@@ -121,14 +122,22 @@ class ChatBase(Screen[None]):
         raise NotImplementedError
 
     async def quiet(self) -> bool:
-        """Stop an answer that is being written, and wait until it is over; whether it is."""
-        self.answering.stop()
-        patience = time.monotonic() + _PATIENCE_SECONDS
-        while self.answering.busy and time.monotonic() < patience:
-            await asyncio.sleep(0.02)
-        if self.answering.busy:
-            self.notify("The engine does not stop. F10 starts it again; every word is kept.", severity="error")
-        return not self.answering.busy
+        """Stop an answer that is being written, and wait until it is over; whether it is.
+
+        It must not be awaited in a handler of this screen's messages: its timers would not run meanwhile. Several that
+        wait come in turn, each after what the one before it began. So who waited looks anew at the conversation.
+        """
+        async with self._turn:
+            self.answering.stop()
+            patience = time.monotonic() + _PATIENCE_SECONDS
+            while self.answering.busy and time.monotonic() < patience:
+                await asyncio.sleep(0.02)
+            if self.answering.busy:
+                words = (
+                    "The engine has not stopped yet: it may be in a long step. F10 starts it again; every word is kept."
+                )
+                self.notify(words, severity="error")
+            return not self.answering.busy
 
     def _settings_now(self) -> dict[str, Any]:
         return {name: plain(getattr(self.answering.settings, name)) for name in _HELD_WITH}

@@ -15,10 +15,9 @@ from localspec.errors import LocalspecError
 from localspec.settings import Settings
 from localspec.tui.actions import Action
 from localspec.tui.clipboard import copy
-from localspec.tui.screens.conversation_commands import ConversationCommands
 from localspec.tui.screens.dialogs import AskText
+from localspec.tui.screens.screen_commands import ScreenCommands
 from localspec.tui.widgets.composer import Composer
-from localspec.tui.widgets.readout import Readout
 
 if TYPE_CHECKING:
     from localspec.settings.choice import Choice
@@ -28,8 +27,8 @@ _CUT = frozenset({"cancelled", "length", "context", "failed", "writing"})
 """Finishes of answers that can be continued."""
 
 
-class ChatCommands(ConversationCommands):
-    """The actions that ask the engine for something, or change the screen."""
+class ChatCommands(ScreenCommands):
+    """The actions that ask the engine for something."""
 
     _interrupted = 0.0
 
@@ -67,20 +66,31 @@ class ChatCommands(ConversationCommands):
 
     def action_stop(self) -> None:
         """Stop the answer; with none, take back what was chosen."""
-        if not self.answering.stop():
+        if not self._stop():
             self.transcript.selected = None
             self.query_one(Composer).focus()
 
-    def action_interrupt(self) -> None:
+    def _stop(self) -> bool:
+        """Stop the answer, and say so when the engine does not; whether there was any."""
+        stopped = self.answering.stop()
+        if stopped:
+            self.run_worker(self._stopped(), exclusive=True, group="stop")
+        return stopped
+
+    async def _stopped(self) -> None:
+        if self.answering.busy:
+            await self.quiet()
+
+    async def action_interrupt(self) -> None:
         """Ctrl+C: copy what is selected, else stop the answer, else leave when it comes twice."""
         selected = self.get_selected_text() or ""
         now = time.monotonic()
         if selected:
             copy(self.app, selected, "the selection")
-        elif self.answering.stop():
+        elif self._stop():
             pass
         elif now - self._interrupted < _TWICE_SECONDS:
-            self.app.exit()
+            await self.app.action_quit()
         else:
             self._interrupted = now
             self.notify("Ctrl+C once more leaves.")
@@ -88,38 +98,44 @@ class ChatCommands(ConversationCommands):
     @work
     async def action_regenerate(self) -> None:
         """Answer a question anew."""
+        if not await self.quiet():
+            return
         question = self._question()
         if question is None:
             self.notify("There is no question yet.")
-        elif await self.quiet():
+        else:
             self.begin_answer(question)
 
     @work
     async def action_continue(self) -> None:
         """Go on with the last answer."""
+        if not await self.quiet():
+            return
         answer = self.answering.talk.last_answer
         if answer is None or answer.facts is None or answer.facts.finish not in _CUT:
             self.notify("The last answer is complete: there is nothing to continue.")
-        elif await self.quiet():
+        else:
             self.continue_answer(answer)
 
     @work
     async def action_edit(self) -> None:
         """Edit a question and branch off there."""
-        question = self._question()
+        question, talk = self._question(), self.answering.talk
         if question is None:
             self.notify("There is no question yet.")
             return
         text = await self.app.push_screen_wait(
             AskText("Edit the question; the old branch stays", question.text, multi_line=True)
         )
-        if text and text.strip() and await self.quiet():
-            self.begin_answer(self.answering.talk.edit(question.id, text, question.attachments))
+        if text and text.strip() and await self.quiet() and self.answering.talk is talk:
+            self.begin_answer(talk.edit(question.id, text, question.attachments))
 
+    @work
     async def action_previous_branch(self) -> None:
         """Show the branch before."""
         await self._step_branch(-1)
 
+    @work
     async def action_next_branch(self) -> None:
         """Show the branch after."""
         await self._step_branch(1)
@@ -150,33 +166,27 @@ class ChatCommands(ConversationCommands):
             self.notify(f"Speculation is {'on' if on else 'off'}{when}.")
         self.refresh_bindings()
 
-    def action_toggle_origins(self) -> None:
-        """Show who wrote each token, or the text as it is meant."""
-        self.transcript.origins = not self.transcript.origins
-
     @work
     async def action_compare(self) -> None:
         """Answer the last question with two settings in turn."""
-        question, choice = self._question(), self.services.engine.choice
-        if question is None or choice is None or self.services.engine.loaded is None:
-            self.notify("Ask something first, and let the models load: the last question is compared.")
-            return
-        if not await self.quiet():
-            return
         from localspec.tui.comparison import NamedPair  # noqa: PLC0415 - the first frame has no time for it
         from localspec.tui.offers import pairs_here  # noqa: PLC0415 - the first frame has no time for it
         from localspec.tui.screens.compare import CompareScreen  # noqa: PLC0415 - the first frame has no time for it
 
-        request = self.answering.request(question)
-        assert request is not None  # a pair is loaded
         try:
             others = await asyncio.to_thread(pairs_here, self.services.sources)
         except LocalspecError:
             # Two settings of the pair that is loaded can be compared all the same.
             others = []
-        loaded = NamedPair(choice.name, choice.loading)
-        size = self.services.engine.loaded.context_size
-        screen = CompareScreen(self.services.link, request, loaded, pairs=others, context_size=size)
+        if not await self.quiet():
+            return
+        question, choice, loaded = self._question(), self.services.engine.choice, self.services.engine.loaded
+        request = self.answering.request(question) if question else None
+        if request is None or choice is None or loaded is None:
+            self.notify("Ask something first, and let the models load: the last question is compared.")
+            return
+        pair = NamedPair(choice.name, choice.loading)
+        screen = CompareScreen(self.services.link, request, pair, pairs=others, context_size=loaded.context_size)
         result = await self.app.push_screen_wait(screen)
         if not result.pair_loaded:
             self.services.engine.load_again()
@@ -222,47 +232,12 @@ class ChatCommands(ConversationCommands):
 
     def action_restart_engine(self) -> None:
         """Start the engine again."""
+        if self.services.engine.choice is None:
+            self.notify("The models are not chosen yet.")
+            return
         self.answering.stop()
-        self.services.engine.load_again()
+        self.services.engine.start_anew()
         self.keep_ticking()
-
-    # The screen
-
-    def action_fold_thinking(self) -> None:
-        """Show or fold what the model thought."""
-        self.transcript.show_thinking = not self.transcript.show_thinking
-
-    def action_toggle_readout(self) -> None:
-        """Show or hide the figures."""
-        self.toggle_class("-without-readout")
-
-    def action_explain_readout(self) -> None:
-        """Go through the figures."""
-        self.remove_class("-without-readout")
-        self.query_one(Readout).focus()
-
-    def action_help(self) -> None:
-        """Show keys and commands."""
-        from localspec.tui.screens.help import HelpScreen  # noqa: PLC0415 - the first frame has no time for it
-
-        self.app.push_screen(HelpScreen())
-
-    def action_palette(self) -> None:
-        """Find a command by its name."""
-        self.app.action_command_palette()
-
-    def action_quit(self) -> None:
-        """Leave."""
-        self.app.exit()
-
-    def action_theme(self, name: str = "") -> None:
-        """Change the colours; without a name, the palette shows what there is."""
-        if name in self.app.available_themes:
-            self.app.theme = name
-        elif name:
-            self.notify(f"There is no theme {name}: {', '.join(sorted(self.app.available_themes))}.", markup=False)
-        else:
-            self.app.search_themes()
 
     def _question(self) -> Entry | None:
         """The question that the chosen message is or answers, else the last one."""
@@ -272,17 +247,21 @@ class ChatCommands(ConversationCommands):
 
     async def _step_branch(self, step: int) -> None:
         """Show the branch before or after, at the chosen message or at the last one that has branches."""
-        talk = self.answering.talk
-        chosen = self.chosen()
-        forks = [chosen] if chosen else reversed(talk.conversation.path)
-        fork = next((entry for entry in forks if len(talk.conversation.siblings(entry.id)) > 1), None)
-        if fork is None:
+        if self._fork() is None:
             self.notify("There are no branches here: regenerate an answer or edit a question to make one.")
-        elif await self.quiet():
+        elif await self.quiet() and (fork := self._fork()) is not None:
+            talk = self.answering.talk
             siblings = talk.conversation.siblings(fork.id)
             place = (siblings.index(talk.conversation[fork.id]) + step) % len(siblings)
             talk.show(siblings[place].id)
             self.show_branch()
+
+    def _fork(self) -> Entry | None:
+        """The chosen message, or the last one of the branch that is shown, that has alternatives."""
+        conversation = self.answering.talk.conversation
+        chosen = self.chosen()
+        entries = [chosen] if chosen else reversed(conversation.path)
+        return next((entry for entry in entries if len(conversation.siblings(entry.id)) > 1), None)
 
     def _keep(self, choice: Choice, settings: Settings) -> Choice:
         """The choice with these settings, kept for the pair when that can be done."""

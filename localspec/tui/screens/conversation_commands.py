@@ -10,12 +10,12 @@ from textual import work
 
 from localspec.chat.events import Role
 from localspec.chat.thinking import split_thinking
-from localspec.conversations.conversation import Entry
+from localspec.conversations.conversation import Conversation, Entry
 from localspec.conversations.export import export_to
 from localspec.conversations.markdown import as_markdown
-from localspec.errors import HistoryError, LocalspecError
+from localspec.errors import FileExistsAlreadyError, HistoryError, LocalspecError
 from localspec.terminal import visible
-from localspec.tui.attachments import read_attachment
+from localspec.tui.attachments import named_file, read_attachment
 from localspec.tui.clipboard import copy
 from localspec.tui.rendering.markdown import code_blocks
 from localspec.tui.screens.chat_base import WRITE_SECONDS, ChatBase
@@ -84,22 +84,26 @@ class ConversationCommands(ChatBase):
         name = name or await self._text("Export to which file? (.md or .json)")
         if not name:
             return
-        path = Path(name).expanduser()
         try:
-            overwrite = path.exists()
-            if overwrite:
+            path = named_file(name)
+            try:
+                await self._export_to(path, overwrite=False)
+            except FileExistsAlreadyError:
                 chosen = await self.app.push_screen_wait(
                     Ask(f"{path} is there already.", {"o": "overwrite it", "c": "cancel"})
                 )
                 if chosen != "o":
                     return
-            # JSON of a long conversation, with every token, takes seconds.
-            await asyncio.to_thread(
-                export_to, path, self.answering.talk.conversation, self.kept_rounds, overwrite=overwrite
-            )
+                await self._export_to(path, overwrite=True)
             self.notify(f"The conversation is in {path}.", markup=False)
         except LocalspecError as error:
             self.notify(str(error), severity="error", markup=False)
+
+    async def _export_to(self, path: Path, *, overwrite: bool) -> None:
+        # JSON of a long conversation, with every token, takes seconds.
+        await asyncio.to_thread(
+            export_to, path, self.answering.talk.conversation, self.kept_rounds, overwrite=overwrite
+        )
 
     @work
     async def action_new(self) -> None:
@@ -125,29 +129,37 @@ class ConversationCommands(ChatBase):
     async def open_conversation(self, conversation_id: str) -> None:
         """Show a conversation that was kept."""
         try:
-            self.services.saver.flush(WRITE_SECONDS)
-            self.show_conversation(self.services.store.open(conversation_id))
+            conversation = await asyncio.to_thread(self._kept, conversation_id)
         except HistoryError as error:
             self.notify(str(error), severity="error", markup=False)
+        else:
+            # An answer may have been asked for while it was read.
+            if await self.quiet():
+                self.show_conversation(conversation)
         self.query_one(Composer).focus()
+
+    def _kept(self, conversation_id: str) -> Conversation:
+        """The conversation as the disk has it, in a thread: another program may hold the file for seconds."""
+        self.services.saver.flush(WRITE_SECONDS)
+        return self.services.store.open(conversation_id)
 
     @work
     async def action_rename(self, title: str = "") -> None:
         """Give the conversation another title."""
-        about = self.answering.talk.about
-        title = title or await self._text("Rename the conversation", about.title)
+        talk = self.answering.talk
+        title = title or await self._text("Rename the conversation", talk.about.title)
         if title.strip():
-            self.answering.talk.tell_about(replace(self.answering.talk.about, title=title.strip()))
+            talk.tell_about(replace(talk.about, title=title.strip()))
 
     @work
     async def action_system(self, text: str = "") -> None:
         """Show or set the system prompt."""
-        about = self.answering.talk.about
+        talk = self.answering.talk
         given: str | None = text or await self.app.push_screen_wait(
-            AskText("System prompt (empty: the model's own)", about.system, multi_line=True)
+            AskText("System prompt (empty: the model's own)", talk.about.system, multi_line=True)
         )
         if given is not None:
-            self.answering.talk.tell_about(replace(self.answering.talk.about, system=given.strip()))
+            talk.tell_about(replace(talk.about, system=given.strip()))
             self.notify("The system prompt counts from the next answer on.")
 
     def chosen(self) -> Entry | None:

@@ -164,6 +164,8 @@ class Composer(Vertical):
                 self._remember(text)
                 attachments = self.attachments
                 self.clear()
+                # Until who takes it says otherwise: the next Enter may come before.
+                self.hold = "The question before this one is just being taken up."
                 self.post_message(self.Submitted(slash.literal(text), attachments))
 
     @on(PromptArea.Entered)
