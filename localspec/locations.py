@@ -5,7 +5,9 @@ Nothing is made here: who writes a file makes its folder.
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -13,31 +15,40 @@ import platformdirs
 _NAME = "localspec"
 
 
-def _folder(variable: str, default: Path) -> Path:
-    """The folder named by environment `variable`; an empty or unset one means the platform's own."""
+def _folder(variable: str, default: Callable[..., Path]) -> Path:
+    """The folder named by environment `variable`; an empty or unset one means the platform's own.
+
+    Raises:
+        FileNotFoundError: there is no home folder that it could be in.
+    """
     asked = os.environ.get(variable)
-    return Path(asked).expanduser().absolute() if asked else default
+    try:
+        return Path(asked).expanduser().absolute() if asked else default(_NAME, appauthor=False)
+    except RuntimeError as error:
+        no_home = f"There is no home folder: set HOME, or {variable} to a folder of yours"
+        raise FileNotFoundError(errno.ENOENT, no_home) from error
 
 
 def cache_folder() -> Path:
     """What can be fetched or made again: models, measured pass times. LOCALSPEC_CACHE_DIR overrides."""
-    return _folder("LOCALSPEC_CACHE_DIR", platformdirs.user_cache_path(_NAME, appauthor=False))
+    return _folder("LOCALSPEC_CACHE_DIR", platformdirs.user_cache_path)
 
 
 def config_folder() -> Path:
     """What the person writes. LOCALSPEC_CONFIG_DIR overrides."""
-    return _folder("LOCALSPEC_CONFIG_DIR", platformdirs.user_config_path(_NAME, appauthor=False))
+    return _folder("LOCALSPEC_CONFIG_DIR", platformdirs.user_config_path)
 
 
 def data_folder() -> Path:
     """What the program keeps for the person. LOCALSPEC_DATA_DIR overrides, and takes the logs along."""
-    return _folder("LOCALSPEC_DATA_DIR", platformdirs.user_data_path(_NAME, appauthor=False))
+    return _folder("LOCALSPEC_DATA_DIR", platformdirs.user_data_path)
 
 
 def log_folder() -> Path:
     """Log files; under the data folder when that was moved, so that one variable moves all a run writes."""
-    default = platformdirs.user_log_path(_NAME, appauthor=False)
-    return data_folder() / "log" if os.environ.get("LOCALSPEC_DATA_DIR") else default
+    if os.environ.get("LOCALSPEC_DATA_DIR"):
+        return data_folder() / "log"
+    return _folder("LOCALSPEC_DATA_DIR", platformdirs.user_log_path)
 
 
 def models_folder() -> Path:

@@ -47,3 +47,22 @@ def test_asking_for_a_place_makes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_p
     locations.models_folder()
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_home_folder_it_is_said_what_to_set_and_what_is_set_is_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for variable in (*VARIABLES, "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+
+    def no_home(*_: object, **__: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    for name in ("cache", "config", "data", "log"):
+        monkeypatch.setattr(f"platformdirs.user_{name}_path", no_home)
+    for folder in (locations.cache_folder, locations.config_folder, locations.data_folder, locations.log_folder):
+        with pytest.raises(OSError, match="set HOME, or LOCALSPEC_"):
+            folder()
+
+    monkeypatch.setenv("LOCALSPEC_DATA_DIR", str(tmp_path))
+    assert locations.log_folder() == tmp_path / "log"
