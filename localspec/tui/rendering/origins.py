@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.segment import Segment
@@ -142,13 +142,15 @@ class OriginsView:
             del self._lines[-1], self._owners[-1]
         text = "".join(segment.text for _, segment in self._open)
         starts = [0, *breaks(text, self._width)]
-        for start, stop in zip(starts, [*starts[1:], len(text)], strict=True):
-            last = stop == len(text)
-            end = stop if last else start + len(text[start:stop].rstrip(" "))
-            cut = _cut(self._open, start, end)
-            self._lines.append(Line(tuple(segment for _, segment in cut), joint="\n" if last else " " * (end < stop)))
+        stops = [*starts[1:], len(text)]
+        ends = [start + len(text[start:stop].rstrip(" ")) for start, stop in zip(starts, stops, strict=True)]
+        ends[-1] = len(text)
+        cut: list[tuple[int, Segment]] = []
+        for cut, end, stop in zip(_cuts(self._open, zip(starts, ends, strict=True)), ends, stops, strict=True):
+            joint = "\n" if stop == len(text) else " " * (end < stop)
+            self._lines.append(Line(tuple(segment for _, segment in cut), joint=joint))
             self._owners.append([owner for owner, _ in cut])
-        self._open = _cut(self._open, starts[-1], len(text))
+        self._open = cut
 
     def _legend(self) -> list[Line]:
         if not self._tokens:
@@ -166,16 +168,24 @@ class OriginsView:
         return [replace(line, joint=None) for line in wrapped(runs, self._width)]
 
 
-def _cut(parts: Sequence[tuple[int, Segment]], start: int, end: int) -> list[tuple[int, Segment]]:
-    """The parts between two characters."""
-    cut = []
-    place = 0
-    for owner, segment in parts:
-        after = place + len(segment.text)
-        if after > start and place < end:
+def _cuts(
+    parts: Sequence[tuple[int, Segment]], spans: Iterable[tuple[int, int]]
+) -> Iterator[list[tuple[int, Segment]]]:
+    """The parts between two characters, for spans in order: an answer may be one line of ten thousand tokens."""
+    first = begin = 0
+    for start, end in spans:
+        while first < len(parts) and begin + len(parts[first][1].text) <= start:
+            begin += len(parts[first][1].text)
+            first += 1
+        cut = []
+        place = begin
+        at = first
+        while at < len(parts) and place < end:
+            owner, segment = parts[at]
             cut.append((owner, Segment(segment.text[max(start - place, 0) : end - place], segment.style)))
-        place = after
-    return cut
+            place += len(segment.text)
+            at += 1
+        yield cut
 
 
 def _ordinal(number: int) -> str:
