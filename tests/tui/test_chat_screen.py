@@ -1,4 +1,4 @@
-from dataclasses import replace
+import re
 
 import pytest
 
@@ -104,12 +104,11 @@ async def test_who_wrote_it_shows_marks_and_a_legend_for_past_answers_too(start:
     async with start(ScriptedEngine([LONG])) as chatting:
         await chatting.ready()
         await chatting.ask("Go")
-        before = chatting.screen
+        assert "accepted guess" not in chatting.screen
         await chatting.press("ctrl+t")
-        assert chatting.screen != before
-        assert "bonus" in chatting.screen
+        assert re.search(r"accepted guess \d+ \(\d+ %\) +correction \d+ .*bonus \d+", chatting.screen)
         await chatting.press("ctrl+t")
-        assert "bonus" not in chatting.screen.split("first token")[0].replace("◆ bonus", "")
+        assert "accepted guess" not in chatting.screen
 
 
 async def test_an_engine_that_dies_in_mid_answer_costs_no_word_and_comes_back_on_a_key(start: Start):
@@ -224,14 +223,6 @@ async def test_what_is_copied_is_what_was_said_and_steers_no_terminal(start: Sta
         assert "\x1b" not in chatting.app.clipboard
 
 
-async def test_settings_count_from_the_next_answer_and_are_kept_for_the_pair(start: Start):
-    async with start() as chatting:
-        await chatting.ready()
-        chatting.chat.answering.settings = replace(chatting.chat.answering.settings, temperature=0.25)
-        await chatting.ask("Go")
-        assert chatting.engine.requests[-1].sampling.temperature == 0.25
-
-
 @pytest.mark.parametrize("keys", [("ctrl+c", "ctrl+c"), ("ctrl+q",)])
 async def test_the_app_is_left_by_a_key_and_everything_is_kept(start: Start, keys: tuple[str, ...]):
     async with start() as chatting:
@@ -243,7 +234,7 @@ async def test_the_app_is_left_by_a_key_and_everything_is_kept(start: Start, key
     assert [entry.text for entry in store.open(about.id).path] == ["Keep me", "It is **Paris**."]
 
 
-async def test_help_shows_every_key(start: Start):
+async def test_help_comes_and_goes_by_a_key(start: Start):
     async with start(size=(120, 60)) as chatting:
         await chatting.press("f1")
         await chatting.until(lambda: isinstance(chatting.app.screen, HelpScreen))
