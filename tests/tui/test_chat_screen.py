@@ -106,7 +106,8 @@ async def test_who_wrote_it_shows_marks_and_a_legend_for_past_answers_too(start:
         await chatting.ask("Go")
         assert "accepted guess" not in chatting.screen
         await chatting.press("ctrl+t")
-        assert re.search(r"accepted guess \d+ \(\d+ %\) +correction \d+ .*bonus \d+", chatting.screen)
+        legend = r"accepted guess\s36\s\(60\s%\)\s+correction\s18\s\(30\s%\)\s+bonus\s6\s\(10\s%\)"
+        assert re.search(legend, chatting.screen)
         await chatting.press("ctrl+t")
         assert "accepted guess" not in chatting.screen
 
