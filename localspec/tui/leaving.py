@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO
 
 
 def leave_on_signals(leave: Callable[[int], None]) -> None:
@@ -30,6 +32,36 @@ def let_go_of_lost_terminal() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, sys.__stderr__.fileno())
     os.close(nothing)
+
+
+class LastingOutput:
+    """A terminal to write to that may go away: then what is written is dropped.
+
+    Textual writes in a thread. One that ended of an error would let the app wait for ever to hand it more.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        """Write to `file`."""
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        with suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand all that was written to the terminal."""
+        with suppress(OSError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        """Of the file."""
+        return self._file.fileno()
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return self._file.isatty()
 
 
 def _leave(leave: Callable[[int], None], code: int) -> None:

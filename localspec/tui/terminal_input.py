@@ -10,12 +10,13 @@ from __future__ import annotations
 import codecs
 import os
 import selectors
+import sys
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual._xterm_parser import XTermParser  # the parser has no public name
 
-from localspec.tui.leaving import let_go_of_lost_terminal
+from localspec.tui.leaving import LastingOutput, let_go_of_lost_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,7 +105,12 @@ def terminal_driver() -> type[Driver] | None:
     from textual.drivers.linux_driver import LinuxDriver  # noqa: PLC0415 - not there on Windows
 
     class TerminalDriver(LinuxDriver):
-        """Textual's driver, with another parser."""
+        """Textual's driver, with another parser, and at ease when the terminal goes away."""
+
+        def start_application_mode(self) -> None:
+            """Take the terminal over, at the start and after each suspension."""
+            self._file = LastingOutput(sys.__stderr__ or sys.stderr)  # type: ignore[assignment] # what is used of one
+            super().start_application_mode()
 
         def run_input_thread(self) -> None:
             """Read until the app ends."""

@@ -21,6 +21,7 @@ from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.terminal import visible
 from localspec.tui.comparison import Arm, Comparison, NamedPair, why_impossible
 from localspec.tui.screens.closing import ClosesOnce
+from localspec.tui.widgets.drop_down import DropDown
 from localspec.tui.widgets.line_input import LineInput
 
 _SWITCH = (("on", True), ("off", False))
@@ -34,16 +35,16 @@ class _Fields:
         speculation = arm.request.speculation
         self._arm = arm
         self._pairs = {pair.name: pair for pair in pairs}
-        self.on = Select(_SWITCH, value=speculation.enabled, allow_blank=False, compact=True)
-        self.drafter = Select(_SOURCES, value=speculation.drafter, allow_blank=False, compact=True)
+        self.on = DropDown(_SWITCH, value=speculation.enabled, allow_blank=False, compact=True)
+        self.drafter = DropDown(_SOURCES, value=speculation.drafter, allow_blank=False, compact=True)
         self.length = LineInput(str(speculation.draft_length), type="integer", max_length=2, compact=True)
-        self.acceptance = Select(
+        self.acceptance = DropDown(
             [(rule, rule) for rule in ACCEPTANCE_RULES],
             value=speculation.acceptance,
             allow_blank=False,
             compact=True,
         )
-        self.pair = Select(
+        self.pair = DropDown(
             [(Content(visible(name)), name) for name in self._pairs],
             value=arm.pair.name,
             allow_blank=False,

@@ -7,18 +7,18 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from localspec.pairs.sizes import gigabytes
 from localspec.terminal import visible
 from localspec.tui.offers import Offer
+from localspec.tui.widgets.drop_down import PagedList
 
 _NAME = 28  # columns
 _HEAD = ("SIZE", "HERE", "FITS")
 
 
-class PairList(OptionList, inherit_bindings=False):
+class PairList(PagedList, inherit_bindings=False):
     """Moves with the arrow keys; what Enter does is the screen's, as it depends on the pair."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

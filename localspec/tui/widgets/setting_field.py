@@ -15,6 +15,7 @@ from textual.widgets import Input, Label, Select, Static
 from localspec.errors import UsageError
 from localspec.settings import Key
 from localspec.settings.texts import text_of, title_of, value_of_text, words_of_default
+from localspec.tui.widgets.drop_down import DropDown
 from localspec.tui.widgets.line_input import LineInput
 
 _OPTION_WORDS = {"typical": "typical: NOT the target's distribution"}
@@ -57,7 +58,7 @@ class OnOff(Static, can_focus=True):
         self.action_turn()
 
 
-class Options(Select[str], inherit_bindings=False):
+class Options(DropDown[str], inherit_bindings=False):
     """A choice of a few words. Up and down go to the next row, as everywhere else in the form."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "show_overlay", "choose", show=False)]
