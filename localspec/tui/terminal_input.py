@@ -110,7 +110,7 @@ def terminal_driver() -> type[Driver] | None:
         def start_application_mode(self) -> None:
             """Take the terminal over, at the start and after each suspension."""
             self._file = LastingOutput(sys.__stderr__ or sys.stderr)  # type: ignore[assignment] # what is used of one
-            super().start_application_mode()
+            super().start_application_mode()  # type: ignore[no-untyped-call]
 
         def run_input_thread(self) -> None:
             """Read until the app ends."""
