@@ -1,0 +1,59 @@
+"""Textual's driver for Unix terminals, with our reading of them, and at ease when the terminal goes away."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import selectors
+import sys
+from typing import TYPE_CHECKING
+
+from textual.drivers.linux_driver import LinuxDriver
+
+from localspec.tui.leaving import LastingOutput, let_go_of_lost_terminal
+from localspec.tui.terminal_input import InputParser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.message import Message
+
+_HUNG_UP = 129
+"""Exit code of a program whose terminal went away, as shells count it."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, with another parser, and at ease when the terminal goes away."""
+
+    def start_application_mode(self) -> None:
+        """Take the terminal over, at the start and after each suspension."""
+        self._file = LastingOutput(sys.__stderr__ or sys.stderr)  # type: ignore[assignment] # what is used of one
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def run_input_thread(self) -> None:
+        """Read until the app ends."""
+        parser = InputParser()
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if not selector.select(parser.wait):
+                    self._process(parser.tick())
+                elif read := self._read():
+                    self._process(parser.feed(decode(read)))
+                else:
+                    # No key will come any more: an app without a terminal would run for ever.
+                    let_go_of_lost_terminal()
+                    self._app.call_from_thread(self._app.exit, return_code=_HUNG_UP)
+                    return
+
+    def _read(self) -> bytes:
+        """What was typed; nothing when the terminal is gone."""
+        try:
+            return os.read(self.fileno, 65536)
+        except OSError:
+            return b""
+
+    def _process(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
