@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -23,13 +24,15 @@ PIECES = [
 ]  # fmt: skip
 
 
-def streamed(text: str, width: int, pick: random.Random) -> StreamedMarkdown:
+def streamed(
+    text: str, width: int, pick: random.Random, sizes: Sequence[int] = (1, 2, 3, 5, 9, 30)
+) -> StreamedMarkdown:
     """The text in pieces cut anywhere; what was settled must stay, and nothing may be too wide, at any moment."""
     markdown = StreamedMarkdown(width, PALETTE)
     settled: list[object] = []
     place = 0
     while place < len(text):
-        size = pick.choice([1, 2, 3, 5, 9, 30])
+        size = pick.choice(sizes)
         markdown.append(text[place : place + size])
         place += size
         lines = markdown.lines
@@ -64,7 +67,7 @@ def test_a_streamed_text_ends_as_the_whole_one(seed: int) -> None:
     ids=["mixed", "paragraph", "nested", "table", "quote", "python", "c", "json", "fence in item"],
 )
 def test_a_long_streamed_text_ends_as_the_whole_one(text: str) -> None:
-    assert streamed(text, 60, random.Random(1)).lines == markdown_lines(text, 60, PALETTE)
+    assert streamed(text, 60, random.Random(1), sizes=(5, 30, 120)).lines == markdown_lines(text, 60, PALETTE)
 
 
 def test_finished_blocks_are_rendered_once() -> None:
