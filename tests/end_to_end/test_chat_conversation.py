@@ -29,7 +29,7 @@ def ask(child: "pexpect.spawn[str]", text: str) -> str:
 
 def test_a_person_asks_stops_goes_on_and_leaves(terminal: Start, tmp_path: Path) -> None:
     environment = {"LOCALSPEC_DATA_DIR": str(tmp_path)}
-    child = terminal("chat", "--stats", "--context", "2048", "--max-tokens", "150", environment=environment)
+    child = terminal("chat", "--plain", "--stats", "--context", "2048", "--max-tokens", "150", environment=environment)
     child.expect("/help lists the commands")
     child.expect(PROMPT)
 
@@ -69,7 +69,7 @@ def test_a_person_asks_stops_goes_on_and_leaves(terminal: Start, tmp_path: Path)
 
 
 def test_who_goes_on_pressing_ctrl_c_leaves(terminal: Start) -> None:
-    child = terminal("chat", "--no-speculation")
+    child = terminal("chat", "--plain", "--no-speculation")
     child.expect(PROMPT)
     child.sendline(STORY)
     child.expect_exact(STORY)
@@ -84,7 +84,7 @@ def test_who_goes_on_pressing_ctrl_c_leaves(terminal: Start) -> None:
 
 
 def test_what_is_typed_during_an_answer_is_not_shown_in_it_but_waits_for_the_prompt(terminal: Start) -> None:
-    child = terminal("chat", "--pair", "demo", "--no-speculation", "--max-tokens", "60")
+    child = terminal("chat", "--plain", "--pair", "demo", "--no-speculation", "--max-tokens", "60")
     child.expect(PROMPT)
     child.sendline(STORY)
     child.expect_exact(STORY)
@@ -134,7 +134,7 @@ def test_a_program_that_is_paused_gives_the_terminal_back_and_goes_on(shell: "pe
 
 def ask_in(shell: "pexpect.spawn[str]") -> int:
     """Start a conversation in a shell, and return its process id amid an answer."""
-    shell.sendline(" ".join([*PROGRAM, "chat", "--pair", "demo", "--no-speculation", "--max-tokens", "60"]))
+    shell.sendline(" ".join([*PROGRAM, "chat", "--plain", "--pair", "demo", "--no-speculation", "--max-tokens", "60"]))
     shell.expect(PROMPT)
     shell.sendline(STORY)
     shell.expect_exact(STORY)
@@ -156,7 +156,7 @@ def shell() -> Iterator["pexpect.spawn[str]"]:
 
 
 def test_an_engine_that_dies_takes_nothing_with_it(terminal: Start) -> None:
-    child = terminal("chat", "--no-speculation", "--max-tokens", "60")
+    child = terminal("chat", "--plain", "--no-speculation", "--max-tokens", "60")
     child.expect(PROMPT)
     child.sendline(STORY)
     child.expect_exact(STORY)
@@ -184,7 +184,7 @@ def fill_context(child: "pexpect.spawn[str]") -> None:
 
 
 def test_a_full_context_is_told_and_the_person_chooses(terminal: Start) -> None:
-    child = terminal("chat", "--no-speculation", "--context", "128", "--max-tokens", "40", "--seed", "1")
+    child = terminal("chat", "--plain", "--no-speculation", "--context", "128", "--max-tokens", "40", "--seed", "1")
     child.expect(PROMPT)
     fill_context(child)
     child.sendline("g")

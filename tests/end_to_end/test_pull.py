@@ -95,7 +95,7 @@ def test_ctrl_c_at_the_question_and_during_the_checks_says_or_leaves_nothing(des
 
 
 def test_the_first_chat_proposes_a_pair_and_pulls_it_on_yes(desk: Desk, terminal: Start) -> None:
-    child = terminal("chat", "--max-tokens", "5", "--no-speculation", environment=desk.environment)
+    child = terminal("chat", "--plain", "--max-tokens", "5", "--no-speculation", environment=desk.environment)
     child.expect_exact("tiny")
     child.expect(r"\d+ MB to\s+download. Licence: Apache-2.0")
     child.expect_exact(QUESTION)
