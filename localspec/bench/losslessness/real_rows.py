@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localspec.bench.losslessness.sequences import PLACES, Place
-from localspec.decoding.distributions import Certain, probabilities_at
+from localspec.decoding.distributions import Certain, Distribution, Sparse, probabilities_at
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.drafters.model import draft_sampling
 from localspec.decoding.language_model import LanguageModel, keep_common_prefix
@@ -62,14 +62,28 @@ def evenly(places: Sequence[Place], count: int) -> list[Place]:
 def control_places(places: Sequence[Place]) -> list[Place]:
     """Two windows of places at which every error of a rule shows; tokens must be numbered alike in all `places`.
 
-    In the first each p stands with the q of another place: any q is legal, and with this one nearly every guess is
-    corrected. In the second p and q are as near each other as they come, so that most guesses are kept, and a bonus
-    follows them.
+    In the first, any q being legal, each second p stands with the q of another place, so that nearly every guess is
+    corrected; and the others with p itself turned round, its least likely token made the likeliest: what is drawn
+    after a refusal is then far from p, though both draw the same tokens. In the second p and q are as near each other
+    as they come, so that most guesses are kept, and a bonus follows them.
     """
     ordered = _most_different(places)
     first, others = ordered[:PLACES], ordered[PLACES : 2 * PLACES]
-    apart = [replace(place, q=other.q) for place, other in zip(first, others, strict=True)]
+    apart = [
+        replace(place, q=_turned_round(place.p) if number % 2 else other.q)
+        for number, (place, other) in enumerate(zip(first, others, strict=True))
+    ]
     return [*apart, *ordered[-PLACES:]]
+
+
+def _turned_round(p: Distribution) -> Distribution:
+    """The same tokens and the same probabilities, the likeliest token with the least of them."""
+    ids, probabilities = p.support()
+    order = probabilities.argsort()
+    turned = probabilities.copy()
+    turned[order] = probabilities[order[::-1]]
+    likeliest_first = turned.argsort()[::-1]
+    return Sparse(ids[likeliest_first], turned[likeliest_first])
 
 
 def _place(row: Rows, guess: Rows, sampling: SamplingSettings, recent: Sequence[int], *, cut: bool) -> Place:

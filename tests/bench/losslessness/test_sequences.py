@@ -62,6 +62,15 @@ def test_a_planted_error_is_found_and_the_right_rule_in_the_same_frame_is_not(na
     assert drawn(control, "rejection").fine
 
 
+@pytest.mark.parametrize("name", PLANTED)
+def test_it_is_found_where_hardly_any_choice_is_left_and_no_two_places_share_a_token(name: str) -> None:
+    sharp = [Sparse(np.array([2 * i, 2 * i + 1]), np.array([0.9, 0.1])) for i in range(30)]
+    near = [Sparse(np.array([2 * i, 2 * i + 1]), np.array([0.88, 0.12])) for i in range(30)]
+    control = control_places([Place(p, q, cut=False) for p, q in zip(sharp, near, strict=True)])
+    assert not drawn(control, name).fine
+    assert drawn(control, "rejection").fine
+
+
 def test_the_acceptance_is_one_minus_the_total_variation() -> None:
     for position in drawn(places(), "rejection").positions:
         if position.examined > 1000:
