@@ -198,7 +198,7 @@ async def test_a_refusal_is_told_in_words_and_the_screen_stays(
         await browsing(shown)
         assert desk.cached("target") is None
         await shown.press("down")
-        assert words not in _running(shown.text)
+        await shown.until(lambda: words not in _running(shown.text))
 
 
 async def test_a_hub_that_is_not_there_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
