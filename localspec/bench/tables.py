@@ -45,7 +45,7 @@ def comparison_lines(comparison: Comparison, names: tuple[str, str]) -> list[str
             for row in comparison.rows
         ),
     ]
-    lines = [f"first: {first}", f"second: {second}", "", *_columns(rows, right=(2, 3)), ""]
+    lines = [f"first: {first}", f"second: {second}", "", *columns(rows, right=(2, 3)), ""]
     for arm, (same, both) in comparison.same_text.items():
         lines.append(f"{arm}: {same} of {both} answers are the same token by token")
     lines += [f"left out: {arm}: {reason}" for arm, reason in comparison.left_out.items()]
@@ -83,7 +83,7 @@ def _main_table(report: Report) -> list[str]:
             if figures := report.figures.get((kind, arm)):
                 rows.append((told, arm, *_speeds(figures), *_gain(figures.speed_up), *_kept(figures)))
                 told = ""
-    return _columns(rows, right=(2, 3, 4, 5, 6, 7, 8))
+    return columns(rows, right=(2, 3, 4, 5, 6, 7, 8))
 
 
 def _overall_table(report: Report) -> list[str]:
@@ -97,7 +97,7 @@ def _overall_table(report: Report) -> list[str]:
             rows.append((arm, *times, joules, *_gain(figures.speed_up), *_kept(figures)))
     if not any(row[4] for row in rows[1:]):
         rows = [(*row[:4], *row[5:]) for row in rows]
-    return _columns(rows, right=tuple(range(1, len(rows[0]))))
+    return columns(rows, right=tuple(range(1, len(rows[0]))))
 
 
 def _draft_lines(report: Report) -> Iterator[str]:
@@ -189,7 +189,7 @@ def _kept(figures: Figures) -> tuple[str, str]:
     return kept, "" if statistics.tau is None else f"{statistics.tau:.2f}"
 
 
-def _columns(rows: Sequence[Sequence[str]], right: Iterable[int]) -> list[str]:
+def columns(rows: Sequence[Sequence[str]], right: Iterable[int]) -> list[str]:
     """Rows in columns, two spaces apart; those in `right` are set to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     aligned = frozenset(right)
