@@ -14,6 +14,7 @@ from textual.worker import WorkerFailed, get_current_worker
 from localspec import locations
 from localspec.errors import LocalspecError, UsageError
 from localspec.terminal import visible
+from localspec.tui.closed_widgets import look_styles_up_by_colours
 from localspec.tui.command_palette import Palette, providers
 from localspec.tui.leaving import leave_on_signals
 from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
@@ -57,6 +58,7 @@ class ChatApp(App[LocalspecError | None]):
 
     def on_mount(self) -> None:
         """Show the chat, then decide which pair answers: that may hash files for seconds."""
+        look_styles_up_by_colours()
         leave_on_signals(lambda code: self.exit(return_code=code))
         for theme in THEMES:
             self.register_theme(theme)

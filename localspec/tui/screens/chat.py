@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Footer
 
 from localspec.chat.events import Role
 from localspec.conversations.conversation import Conversation, Entry
@@ -25,6 +24,7 @@ from localspec.tui.pace import Pace
 from localspec.tui.screens.chat_commands import ChatCommands
 from localspec.tui.screens.dialogs import Ask
 from localspec.tui.widgets.composer import Composer
+from localspec.tui.widgets.key_row import KeyRow
 from localspec.tui.widgets.notice import Notice
 from localspec.tui.widgets.readout import Readout
 from localspec.tui.widgets.status_line import StatusLine
@@ -87,7 +87,7 @@ class ChatScreen(ChatCommands):
         yield self._status
         yield self._notice
         yield self._composer
-        yield Footer(show_command_palette=False)
+        yield KeyRow()
 
     def on_mount(self) -> None:
         """Show the conversation and wait for the choice of a pair."""

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from localspec.chat.events import AnswerRequest
 from localspec.errors import LocalspecError
@@ -25,6 +25,7 @@ from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.screens.compare_arms import ArmsForm
 from localspec.tui.verdict import speed_up_words, text_words, verdict, why_texts_differ
 from localspec.tui.widgets.compared_column import ComparedColumn
+from localspec.tui.widgets.key_row import KeyRow
 
 _SHARE = 0.03
 """Of one core's time, for drawing: each burst stalls the threads of a model on the CPU."""
@@ -99,7 +100,7 @@ class CompareScreen(ClosesOnce[CompareResult]):
         yield Static(Content(f"Compare: {' '.join(visible(self._question).split())}"), classes="question")
         yield Horizontal(*self._columns, id="columns")
         yield VerticalScroll(self._outcome, id="outcome", can_focus=False)
-        yield Footer(show_command_palette=False)
+        yield KeyRow()
 
     def on_mount(self) -> None:
         """Begin."""

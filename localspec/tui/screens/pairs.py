@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from localspec.errors import DownloadStoppedError, LocalspecError
 from localspec.pairs import demo
@@ -28,6 +28,7 @@ from localspec.tui.errand import Errand, Work
 from localspec.tui.offers import Offer, checking, key_of, offers
 from localspec.tui.pair_phase import Phase
 from localspec.tui.screens.closing import ClosesOnce
+from localspec.tui.widgets.key_row import KeyRow
 from localspec.tui.widgets.pair_list import PairList
 from localspec.tui.widgets.pair_pane import PairPane
 
@@ -101,7 +102,7 @@ class PairsScreen(ClosesOnce[Choice | None]):
                 yield Static(PairList.head(), classes="columns", markup=False)
                 yield self._list
             yield self._pane
-        yield Footer(show_command_palette=False)
+        yield KeyRow()
 
     def on_mount(self) -> None:
         """Make the list."""

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Label, Static
+from textual.widgets import Label, Static
 
 from localspec.errors import UsageError
 from localspec.settings import KEYS, Key, Settings
@@ -21,6 +21,7 @@ from localspec.settings.presets import PRESETS
 from localspec.settings.texts import title_of
 from localspec.terminal import visible
 from localspec.tui.screens.closing import ClosesOnce
+from localspec.tui.widgets.key_row import KeyRow
 from localspec.tui.widgets.setting_field import SettingField
 
 _SECTIONS = {
@@ -94,7 +95,7 @@ class SettingsScreen(ModalScreen[Settings | None], ClosesOnce[Settings | None]):
                     yield Label(words, classes="section", markup=False)
                     yield from (field for field in self._fields.values() if field.key.group == group)
             yield self._told
-            yield Footer(show_command_palette=False)
+            yield KeyRow()
 
     def on_mount(self) -> None:
         """Begin with the first row."""

@@ -16,6 +16,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import DocumentNavigator, WrappedDocument
 
 from localspec.tui.actions import ACTIONS
+from localspec.tui.closed_widgets import forget_closed_watchers
 from localspec.tui.widgets.prompt_document import PromptDocument, line_ends, shown
 
 if TYPE_CHECKING:
@@ -124,6 +125,10 @@ class PromptArea(TextArea, inherit_bindings=False):
         self._single_line = single_line
         self.offers = False
         """Whether there is a list that Up, Down and Tab belong to."""
+
+    def on_unmount(self) -> None:
+        """Leave nothing behind: a text area watches which theme the app has."""
+        forget_closed_watchers(self.app)
 
     def load_text(self, text: str) -> None:
         """Write `text` instead of what is there; nothing can be undone after it."""
