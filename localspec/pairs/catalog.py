@@ -12,7 +12,7 @@ from localspec import locations
 from localspec.errors import UsageError
 from localspec.pairs.catalog_schema import CatalogText, read_files, read_pairs
 from localspec.pairs.pair import ModelFile, Pair, SamplingDefaults
-from localspec.pairs.records import changing, write_whole
+from localspec.records import changing, write_whole
 
 __all__ = ["Catalog", "ModelFile", "Pair", "SamplingDefaults", "forget_pair", "load_catalog", "remember_pair"]
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from localspec import locations
-from localspec.pairs.records import changing, write_whole
+from localspec.records import changing, write_whole
 
 
 def remember_fetched(path: Path) -> None:

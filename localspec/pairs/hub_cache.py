@@ -25,7 +25,7 @@ from huggingface_hub.utils import WeakFileLock
 
 from localspec.errors import DownloadStoppedError
 from localspec.pairs.names import is_commit
-from localspec.pairs.records import write_whole
+from localspec.records import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

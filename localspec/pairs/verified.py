@@ -12,7 +12,7 @@ from localspec import locations
 from localspec.errors import DownloadStoppedError
 from localspec.pairs.names import is_sha256
 from localspec.pairs.progress import never
-from localspec.pairs.records import changing, write_whole
+from localspec.records import changing, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import Any
 
 from localspec import locations
 from localspec.errors import LocalspecError, UsageError
-from localspec.pairs.records import changing, write_whole
+from localspec.records import changing, write_whole
 from localspec.settings.overrides import value_of
 
 

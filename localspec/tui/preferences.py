@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from localspec.pairs.records import write_whole
+from localspec.records import write_whole
 from localspec.tui.themes import DARK
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from localspec.pairs.records import write_whole
+from localspec.records import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
