@@ -68,7 +68,7 @@ def test_a_target_on_the_command_line_hides_the_pair_and_the_draft_of_the_file()
         ("top_k", "2.5", "--top-k must be a whole number, 0 or more, not '2.5'"),
         ("repetition_penalty", "0", "--repetition-penalty must be a number above 0, not '0'"),
         ("penalty_window", "-2", "--penalty-window must be a whole number, -1 or more, not '-2'"),
-        ("draft_length", "17", "--draft-length must be a whole number from 0 to 16, not '17'"),
+        ("draft_length", "32", "--draft-length must be a whole number from 0 to 31, not '32'"),
         ("seed", "-1", "--seed must be a whole number from 0 to 18446744073709551615, not '-1'"),
         ("acceptance", "lucky", "--acceptance must be one of auto, greedy, rejection, coupled, typical, not 'lucky'"),
         ("kv_type", "q9", "--kv-type must be one of f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl, not 'q9'"),

@@ -2,7 +2,7 @@
 
     off         speculation off
     on          as the settings have it
-    3           3 tokens a draft (0 to 16)
+    3           3 tokens a draft (0 to 31)
     coupled     an acceptance rule: greedy, rejection, coupled, typical
     model       a drafter
     t0.8        a temperature

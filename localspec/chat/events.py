@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from localspec.decoding.rounds import Finish, Origin, Round
+from localspec.decoding.rounds import DraftPass, Finish, Origin, Round
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 
@@ -36,7 +36,7 @@ class SpeculationSettings:
     Attributes:
         enabled: False is the same loop with an empty draft.
         drafter: "model" or "none".
-        draft_length: tokens per draft, 0 to 16.
+        draft_length: tokens per draft, 0 to 31.
         acceptance: "auto" (greedy at temperature 0, else rejection), "greedy", "rejection", "coupled" or
             "typical" (not the target's distribution).
     """
@@ -128,9 +128,9 @@ class AnswerRound:
             accepted=self.accepted,
             tokens=tuple(token.id for token in self.tokens),
             origins=tuple(token.origin for token in self.tokens),
-            source=self.source,
-            confidences=(),
-            draft_seconds=self.draft_seconds,
+            sources=(self.source,) * self.drafted,
+            predictions=(),
+            passes=(DraftPass(1, self.draft_seconds),),
             target_seconds=self.target_seconds,
             seconds=self.seconds,
         )

@@ -26,7 +26,7 @@ _EPILOG = """\
 arms, separated by commas; words joined by + make one arm:
   off         speculation off: what the others are compared with
   on          as the settings have it
-  3           3 tokens a draft (0 to 16)
+  3           3 tokens a draft (0 to 31)
   coupled     an acceptance rule: greedy, rejection, coupled, typical
   model       a drafter
   t0.8        a temperature

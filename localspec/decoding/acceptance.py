@@ -44,6 +44,15 @@ class AcceptanceRule(Protocol):
         """Whether the text is distributed exactly as the target's own."""
         ...
 
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether guesses may be left out of the target's pass after they were seen.
+
+        True where each token of the text is the target's own choice, whatever was guessed. Where the choice depends on
+        the guess, as in rejection sampling, leaving out those that look bad would favour the others.
+        """
+        ...
+
     def propose(self, q: Distribution, position: int) -> int:
         """Draw a draft token from q, for the given position in the text."""
         ...
@@ -58,6 +67,7 @@ class Greedy:
 
     name = "greedy"
     lossless = True
+    may_leave_out = True
 
     def propose(self, q: Distribution, position: int) -> int:  # noqa: ARG002 - the Protocol's argument
         """The draft's likeliest token."""
@@ -84,6 +94,7 @@ class Rejection:
 
     name = "rejection"
     lossless = True
+    may_leave_out = False
 
     def __init__(self, seed: int) -> None:
         self._uniform = random.Random(seed).random  # noqa: S311 - sampling, not secrets
@@ -114,6 +125,7 @@ class Coupled:
 
     name = "coupled"
     lossless = True
+    may_leave_out = True
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -145,6 +157,7 @@ class Typical:
 
     name = "typical"
     lossless = False
+    may_leave_out = False
 
     def __init__(self, seed: int, epsilon: float = 0.09, delta: float = 0.3) -> None:
         self._uniform = random.Random(seed).random  # noqa: S311 - sampling, not secrets

@@ -1,37 +1,100 @@
-"""When to stop drafting. The loop asks before the first token and after each one."""
+"""What is worth guessing: asked before each token of a draft, and taught by each finished round."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from localspec.decoding.rounds import Round
+    from localspec.decoding.rounds import Prediction, Round
 
-LONGEST_DRAFT = 16
+LONGEST_DRAFT = 31
 """Most tokens one draft may hold. The contexts reserve `LONGEST_DRAFT + 1` rows of logits for a verification."""
+
+AUTO = "auto"
+"""The draft length that is decided anew before each token, from what passes cost here and how sure the guesses are."""
+
+WantedLength = int | Literal["auto"]
+"""What a person asks for: a number of tokens, or AUTO."""
+
+
+class Offers(NamedTuple):
+    """What could be added to a draft now.
+
+    Attributes:
+        unread: tokens the draft model must read in the pass that guesses the next one: 1 when it is up to date, more
+            when it is behind; 0 where no model can draft.
+        looked_up: levels of the tokens that a lookup has found to follow, in order; they cost nothing.
+    """
+
+    unread: int = 0
+    looked_up: Sequence[int] = ()
+
+
+class Choice(NamedTuple):
+    """What to add to a draft: `looked_up` tokens of the lookup's, else one `step` of the draft model, else nothing."""
+
+    looked_up: int = 0
+    step: bool = False
+
+
+STOP = Choice()
+
+
+class DraftPlan(Protocol):
+    """The decisions of one round, in the order in which a drafter asks for them.
+
+    A decision may use all that was drawn before and the distribution the next token will be drawn from, never the token
+    itself: a rule that looks at a token and then leaves it out changes the distribution of the text, unless the
+    acceptance rule says otherwise (`AcceptanceRule.may_leave_out`).
+    """
+
+    def choose(self, offers: Offers) -> Choice:
+        """What to add next."""
+        ...
+
+    def keeps(self, greatest: float) -> bool:
+        """Whether a token the model is about to draw is worth its place in the target's pass.
+
+        Args:
+            greatest: the greatest probability in q, or at temperature 0 in the softmax of the draft's logits.
+        """
+        ...
+
+    def drawn(self, greatest: float, *, likeliest: bool) -> None:
+        """The model's token was drawn and added; `likeliest`: it is q's likeliest."""
+        ...
+
+    def looked_up(self, levels: Sequence[int]) -> None:
+        """Tokens of these levels were added from the lookup."""
+        ...
+
+    def verified(self) -> int:
+        """How many of the guesses to have verified, where the acceptance rule lets some be left out."""
+        ...
+
+    @property
+    def predictions(self) -> tuple[Prediction, ...]:
+        """What is expected of each guess so far; empty for a plan that predicts nothing."""
+        ...
 
 
 class DraftLength(Protocol):
-    """A rule that decides how many tokens are worth drafting."""
-
-    @property
-    def needs_confidence(self) -> bool:
-        """Whether `more` reads the drafter's confidence (computing it costs a pass over the vocabulary)."""
-        ...
+    """Decides how many tokens are worth drafting."""
 
     @property
     def longest(self) -> int:
         """The most tokens this rule will ever ask for, 0 to LONGEST_DRAFT."""
         ...
 
-    def more(self, drafted: int, confidence: float | None) -> bool:
-        """Whether to draft another token.
+    @property
+    def needs_confidence(self) -> bool:
+        """Whether its plans read how sure the model is (which costs a pass over the vocabulary at temperature 0)."""
+        ...
 
-        Args:
-            drafted: tokens drafted so far in this round, 0 before the first.
-            confidence: the drafter's own probability of the last one; None before the first or when not needed.
-        """
+    def plan(self, room: int) -> DraftPlan:
+        """Begin a round in which at most `room` tokens may be drafted."""
         ...
 
     def observe(self, finished: Round) -> None:
@@ -41,7 +104,7 @@ class DraftLength(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FixedLength:
-    """Always `tokens` tokens; 0 means speculation off."""
+    """Always `tokens` tokens; 0 means speculation off. A lookup that found something goes before the model."""
 
     tokens: int
 
@@ -50,18 +113,48 @@ class FixedLength:
             raise ValueError(f"the draft length must be between 0 and {LONGEST_DRAFT}, not {self.tokens}")
 
     @property
-    def needs_confidence(self) -> bool:
-        """No."""
-        return False
-
-    @property
     def longest(self) -> int:
         """The fixed length."""
         return self.tokens
 
-    def more(self, drafted: int, confidence: float | None) -> bool:  # noqa: ARG002 - the Protocol's argument
-        """Whether fewer than that are drafted."""
-        return drafted < self.tokens
+    @property
+    def needs_confidence(self) -> bool:
+        """No."""
+        return False
+
+    def plan(self, room: int) -> DraftPlan:
+        """A round of so many tokens, or as many as there is room for."""
+        return _CountedPlan(min(room, self.tokens))
 
     def observe(self, finished: Round) -> None:
         """Nothing to learn."""
+
+
+class _CountedPlan:
+    """A number of tokens, whatever they are."""
+
+    predictions: tuple[Prediction, ...] = ()
+
+    def __init__(self, tokens: int) -> None:
+        self._wanted = tokens
+        self._drafted = 0
+
+    def choose(self, offers: Offers) -> Choice:
+        left = self._wanted - self._drafted
+        if not left:
+            return STOP
+        if offers.looked_up:
+            return Choice(looked_up=min(left, len(offers.looked_up)))
+        return Choice(step=offers.unread > 0)
+
+    def keeps(self, greatest: float) -> bool:  # noqa: ARG002 - the Protocol's argument
+        return True
+
+    def drawn(self, greatest: float, *, likeliest: bool) -> None:  # noqa: ARG002 - the Protocol's arguments
+        self._drafted += 1
+
+    def looked_up(self, levels: Sequence[int]) -> None:
+        self._drafted += len(levels)
+
+    def verified(self) -> int:
+        return self._drafted

@@ -43,6 +43,27 @@ class Finish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Prediction:
+    """What was expected of a guess before the target saw it.
+
+    Attributes:
+        level: how sure its source was, as a class of that source's own (see `calibration`).
+        acceptance: the chance that it is kept when all guesses before it are.
+    """
+
+    level: int
+    acceptance: float
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPass:
+    """One pass of the draft model while it drafted: `width` tokens read, one row of logits, in so many seconds."""
+
+    width: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """Guesses for the next tokens.
 
@@ -50,16 +71,16 @@ class Draft:
         tokens: n guessed ids.
         distributions: n entries; the q each token was really drawn from, or None for a deterministic guess
             (q is 1 on that token).
-        confidences: n entries when the draft-length rule needs them, else empty: the drafter's own probability.
-        source: name of the drafter.
-        evaluate_seconds: time spent inside the draft model.
+        sources: n entries; where each came from: "model", "ngram".
+        predictions: n entries when the draft-length rule makes predictions, else empty.
+        passes: the draft model's passes, those for guesses that were then left out included.
     """
 
     tokens: tuple[int, ...] = ()
     distributions: tuple[Distribution | None, ...] = ()
-    confidences: tuple[float, ...] = ()
-    source: str = "none"
-    evaluate_seconds: float = 0.0
+    sources: tuple[str, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
+    passes: tuple[DraftPass, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +92,11 @@ class Round:
         accepted: how many of them were kept, 0..n.
         tokens: ids emitted this round, 1..n+1 (fewer than accepted+1 only when the answer ended inside the draft).
         origins: one for each emitted token.
-        source: name of the drafter ("none" when nothing was drafted).
-        confidences: as in `Draft`.
-        draft_seconds: time inside the draft model's passes.
+        sources: as in `Draft`.
+        predictions: as in `Draft`.
+        passes: as in `Draft`.
         target_seconds: time of the target pass over n+1 tokens.
-        seconds: wall time of the whole round, both passes included.
+        seconds: wall time of the whole round, all passes included.
         finish: why the answer ended with this round, or None when it goes on.
     """
 
@@ -83,12 +104,27 @@ class Round:
     accepted: int
     tokens: tuple[int, ...]
     origins: tuple[Origin, ...]
-    source: str
-    confidences: tuple[float, ...]
-    draft_seconds: float
+    sources: tuple[str, ...]
+    predictions: tuple[Prediction, ...]
+    passes: tuple[DraftPass, ...]
     target_seconds: float
     seconds: float
     finish: Finish | None = None
+
+    @property
+    def source(self) -> str:
+        """The sources of the guesses in order of appearance, joined by `+`; "none" without guesses."""
+        return "+".join(dict.fromkeys(self.sources)) or "none"
+
+    @property
+    def draft_seconds(self) -> float:
+        """Time inside the draft model's passes."""
+        return sum(each.seconds for each in self.passes)
+
+    @property
+    def judged(self) -> int:
+        """How many guesses the target decided on: the kept ones and the first refused; those behind it say nothing."""
+        return self.accepted + (Origin.CORRECTION in self.origins)
 
 
 def never() -> bool:

@@ -47,9 +47,9 @@ def to_distribution(logits: Logits, settings: SamplingSettings, recent: Sequence
     return Sparse(ids, np.exp(np.subtract(kept, kept[0], dtype=np.float64) * scale))
 
 
-def confidence(logits: Logits, q: Distribution, token: int) -> float:
-    """The drafter's own probability of a token it drew: q's, or at temperature 0 the softmax of its logits."""
-    return _dense(logits, 1.0).probability(token) if isinstance(q, Certain) else q.probability(token)
+def greatest_probability(logits: Logits, q: Distribution) -> float:
+    """How sure a drafter is: the greatest probability in q, or at temperature 0 in the softmax of its logits."""
+    return (_dense(logits, 1.0) if isinstance(q, Certain) else q).probability(q.likeliest())
 
 
 def _require_usable(greatest: float | np.float32) -> None:

@@ -163,7 +163,7 @@ SAMPLING = "sampling"
 ANSWER = "answer"
 MACHINE = "machine"
 
-LONGEST_DRAFT = 16
+LONGEST_DRAFT = 31
 """As `decoding.draft_length.LONGEST_DRAFT`, which the help has no time to import; a test compares the two."""
 
 KV_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
@@ -180,7 +180,7 @@ KEYS = (
     Key("target", file_path(), MODELS, "GGUF file of the model that answers"),
     Key("draft", file_path(), MODELS, "GGUF file of the small model that guesses; needs --target"),
     Key("speculation", switch(), SPECULATION, "let the draft guess (default: on)"),
-    Key("draft_length", whole_number(0, LONGEST_DRAFT), SPECULATION, "tokens guessed per round, 0 to 16 (default: 3)"),
+    Key("draft_length", whole_number(0, LONGEST_DRAFT), SPECULATION, "tokens guessed per round, 0 to 31 (default: 3)"),
     Key("acceptance", one_of("auto", "greedy", "rejection", "coupled", "typical"), SPECULATION,
         "rule that keeps or drops a guess. auto: greedy at temperature 0, else rejection. coupled: the text depends on "
         "the seed alone, the same without speculation. typical: NOT the target's distribution (default: auto)"),

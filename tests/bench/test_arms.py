@@ -24,7 +24,7 @@ def test_words_joined_by_plus_make_one_arm() -> None:
     [
         ("off,telepathy", "no arm 'telepathy'"),
         ("off,", "no arm ''"),
-        ("17", "no arm '17'"),
+        ("32", "no arm '32'"),
         ("t-1", "no arm 't-1'"),
         ("pair=", "no arm 'pair='"),
         ("3+4", "names its draft length twice"),
@@ -40,7 +40,7 @@ def test_an_arm_that_cannot_be_is_refused_in_words(text: str, told: str) -> None
 def test_what_there_is_instead_is_listed() -> None:
     with pytest.raises(UsageError) as caught:
         parse_arms("telepathy")
-    for word in ("off", "0 to 16", "model", "coupled", "typical", "t0.8", "pair=NAME"):
+    for word in ("off", "0 to 31", "model", "coupled", "typical", "t0.8", "pair=NAME"):
         assert word in caught.value.message
 
 

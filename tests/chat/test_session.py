@@ -142,7 +142,7 @@ def test_speculation_off_drafts_nothing_and_the_draft_catches_up_later() -> None
         {"stop": ("",)},
         {"max_tokens": -1},
         {"speculation": SpeculationSettings(acceptance="nonsense")},
-        {"speculation": SpeculationSettings(draft_length=17)},
+        {"speculation": SpeculationSettings(draft_length=32)},
         {"speculation": SpeculationSettings(acceptance="greedy"), "sampling": SamplingSettings(temperature=1)},
     ],
 )

@@ -101,7 +101,7 @@ class ScriptedDrafter:
     def draft(self, text: Sequence[int], limit: int, turn: Turn) -> Draft:  # noqa: ARG002 # the Protocol's argument
         coming = self._script[len(text) : len(text) + limit]
         guesses = tuple((token + self._shift) % self._vocabulary for token in coming)
-        return Draft(guesses, (None,) * len(guesses), (), self.name)
+        return Draft(guesses, (None,) * len(guesses), (self.name,) * len(guesses))
 
     def agree(self, length: int) -> None:
         """Nothing to forget."""

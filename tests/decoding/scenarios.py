@@ -55,7 +55,7 @@ class GuessingDrafter:
                 turn.rule.propose(self._q, position) if self._q else (tokens[-1] * 2 + position) % self._vocabulary
             )
         guesses = tuple(tokens[len(text) :])
-        return Draft(guesses, (self._q,) * len(guesses), (), self.name)
+        return Draft(guesses, (self._q,) * len(guesses), (self.name,) * len(guesses))
 
     def agree(self, length: int) -> None:
         """Nothing to forget."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from localspec.decoding.acceptance import AcceptanceRule, rule_for
-from localspec.decoding.draft_length import LONGEST_DRAFT, FixedLength
+from localspec.decoding.draft_length import LONGEST_DRAFT, STOP, Choice, DraftPlan, FixedLength, Offers
 from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.rounds import Finish, Origin, Round
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -20,7 +21,7 @@ from tests.decoding.table_model import Table, TableModel
 
 PROMPT = (3, 1, 2)
 SAMPLING = replace(PLAIN, seed=9)
-LENGTH = 30
+LENGTH = 40
 TEMPERATURES = pytest.mark.parametrize("sampling", [replace(GREEDY, seed=9), SAMPLING], ids=["greedy", "coupled"])
 
 
@@ -148,36 +149,66 @@ def test_the_draft_length_rule_learns_from_every_round() -> None:
     assert observed == pair.rounds
 
 
-def test_confidences_are_the_draft_models_own_probabilities() -> None:
-    class Confident(FixedLength):
+@pytest.mark.parametrize("sampling", [SAMPLING, GREEDY], ids=["drawn", "greedy"])
+def test_a_plan_is_told_how_sure_the_draft_model_is_before_its_token_is_drawn(sampling: SamplingSettings) -> None:
+    class Curious(FixedLength):
         needs_confidence = True
 
-        def more(self, drafted: int, confidence: float | None) -> bool:
-            seen.append(confidence)
-            return super().more(drafted, confidence)
+        def plan(self, room: int) -> DraftPlan:
+            plan = super().plan(room)
+            plan.keeps = lambda greatest: told.append(greatest) or True  # type: ignore[method-assign, func-returns-value]
+            return plan
 
-    seen: list[float | None] = []
+    told: list[float] = []
     pair = pair_of(TableModel(TARGET), TableModel(FAR), PROMPT)
-    pair.answer(replace(turn(rule(SAMPLING), SAMPLING, max_tokens=3), draft_length=Confident(2)))
+    pair.answer(replace(turn(rule(sampling), sampling, max_tokens=3), draft_length=Curious(2)))
 
-    drafted, confidences = pair.rounds[0].drafted, pair.rounds[0].confidences
+    drafted = pair.rounds[0].drafted
     softmax = [np.exp(row) / np.exp(row).sum() for row in FAR.astype(np.float64)]
-    wanted = [softmax[last][token] for last, token in zip((PROMPT[-1], *drafted), drafted, strict=False)]
-    assert confidences == pytest.approx(wanted)
-    assert seen[:2] == [None, confidences[0]]
+    assert told[:2] == pytest.approx([softmax[last].max() for last in (PROMPT[-1], drafted[0])])
+
+
+def test_a_guess_the_plan_does_not_keep_is_never_drawn_and_ends_the_draft() -> None:
+    class Doubting(FixedLength):
+        needs_confidence = True
+
+        def plan(self, room: int) -> DraftPlan:
+            plan, seen = super().plan(room), itertools.count()
+            plan.keeps = lambda _greatest: next(seen) < 2  # type: ignore[method-assign]
+            return plan
+
+    pair = pair_of(TableModel(TARGET), TableModel(CLOSE), PROMPT)
+    pair.answer(replace(turn(rule(SAMPLING), SAMPLING, max_tokens=LENGTH), draft_length=Doubting(5)))
+
+    assert {len(finished.drafted) for finished in pair.rounds[:-2]} == {2}
+    assert all(len(finished.passes) == len(finished.drafted) + 1 for finished in pair.rounds[:-2])
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 5, LONGEST_DRAFT])
 def test_a_fixed_draft_length_asks_for_so_many_and_no_more(tokens: int) -> None:
-    asked = [drafted for drafted in range(LONGEST_DRAFT + 1) if FixedLength(tokens).more(drafted, None)]
+    plan = FixedLength(tokens).plan(LONGEST_DRAFT)
+    asked = 0
+    while plan.choose(Offers(unread=1)).step:
+        plan.drawn(0.5, likeliest=True)
+        asked += 1
 
-    assert asked == list(range(tokens))
+    assert asked == tokens == plan.verified()
     assert FixedLength(tokens).longest == tokens
+
+
+def test_a_fixed_draft_length_takes_what_a_lookup_found_before_it_asks_the_model() -> None:
+    plan = FixedLength(5).plan(LONGEST_DRAFT)
+
+    assert plan.choose(Offers(unread=1, looked_up=(0, 0, 0))) == Choice(looked_up=3)
+    plan.looked_up((0, 0, 0))
+    assert plan.choose(Offers(unread=4, looked_up=(0, 0, 0))) == Choice(looked_up=2)
+    assert plan.choose(Offers(unread=4)) == Choice(step=True)
+    assert plan.choose(Offers()) == STOP
 
 
 @pytest.mark.parametrize("tokens", [-1, LONGEST_DRAFT + 1])
 def test_a_draft_length_out_of_range_is_refused_in_words(tokens: int) -> None:
-    with pytest.raises(ValueError, match="between 0 and 16"):
+    with pytest.raises(ValueError, match="between 0 and 31"):
         FixedLength(tokens)
 
 

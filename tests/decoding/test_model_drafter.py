@@ -9,7 +9,8 @@ import pytest
 
 from localspec.decoding.acceptance import Rejection
 from localspec.decoding.draft_length import FixedLength
-from localspec.decoding.drafters.model import ModelDrafter, draft_sampling
+from localspec.decoding.drafters.model import ModelDrafter
+from localspec.decoding.drafters.model_source import draft_sampling
 from localspec.decoding.language_model import keep_common_prefix
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Draft, never

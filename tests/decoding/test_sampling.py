@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from localspec.decoding.distributions import Certain, Dense, Sparse
-from localspec.decoding.sampling import confidence, to_distribution
+from localspec.decoding.sampling import greatest_probability, to_distribution
 from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.reference_sampling import boundary_margin, exact_probabilities
 from tests.decoding.scenarios import PLAIN
@@ -149,11 +149,10 @@ def test_without_penalties_nobody_looks_at_the_text() -> None:
     assert not SamplingSettings(repetition_penalty=1.5, penalty_window=0).penalises
 
 
-def test_confidence_is_q_or_at_temperature_0_the_softmax_of_the_logits() -> None:
-    logits = np.log(np.array([0.2, 0.5, 0.3], np.float32))
-
-    assert confidence(logits, Certain(1), 1) == pytest.approx(0.5)
-    assert confidence(logits, to_distribution(logits, replace(PLAIN, top_k=2)), 1) == pytest.approx(0.625)
+def test_how_sure_a_drafter_is_is_the_greatest_probability_in_q_or_at_temperature_0_in_the_softmax() -> None:
+    logits = np.log(np.array([0.3, 0.5, 0.2], np.float32))
+    assert greatest_probability(logits, Certain(1)) == pytest.approx(0.5)
+    assert greatest_probability(logits, to_distribution(logits, replace(PLAIN, top_k=2))) == pytest.approx(0.625)
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def bad_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         (["chat", "-p", "x"], b"\xff\xfe\x00", 2, "not text"),
         (["chat", "-p", "x", "--tempratur", "1"], b"", 2, "Did you mean --temperature?"),
         (["chat", "-p", "x", "--top-p", "2"], b"", 2, "--top-p must be"),
-        (["chat", "-p", "x", "--draft-length", "17"], b"", 2, "from 0 to 16"),
+        (["chat", "-p", "x", "--draft-length", "32"], b"", 2, "from 0 to 31"),
         (["chat", "-p", "x", "--acceptance", "greedy", "--temperature", "1"], b"", 2, "temperature 0"),
         (["chat", "-p", "x", "--draft", "d.gguf"], b"", 2, "--draft needs --target"),
         (["chat", "-p", "x", "--pair", "demo", "--target", "t"], b"", 2, "exclude each other"),

@@ -13,7 +13,7 @@ from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerR
 from localspec.chat.stream import AnswerStream
 from localspec.chat.thinking import ThinkingMarker
 from localspec.decoding.acceptance import rule_for
-from localspec.decoding.rounds import Finish, Origin, Round
+from localspec.decoding.rounds import DraftPass, Finish, Origin, Round
 from localspec.engine.messages import (
     Loaded,
     LoadedModel,
@@ -137,9 +137,9 @@ class ScriptedEngine:
             accepted=accepted,
             tokens=tuple(tokens),
             origins=(*(Origin.DRAFT,) * accepted, own),
-            source="model" if drafted else "none",
-            confidences=(),
-            draft_seconds=seconds * 0.2 if drafted else 0.0,
+            sources=("model",) * drafted,
+            predictions=(),
+            passes=(DraftPass(1, seconds * 0.2),) if drafted else (),
             target_seconds=seconds * (0.75 if drafted else 0.98),
             seconds=seconds,
             finish=finish,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from localspec.bench.losslessness.sequences import PLACES, Place
 from localspec.decoding.distributions import Certain, Distribution, Sparse, probabilities_at
 from localspec.decoding.draft_length import LONGEST_DRAFT
-from localspec.decoding.drafters.model import draft_sampling
+from localspec.decoding.drafters.model_source import draft_sampling
 from localspec.decoding.language_model import LanguageModel, keep_common_prefix
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import never
