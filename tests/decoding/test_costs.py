@@ -61,6 +61,12 @@ def test_every_pass_has_the_width_and_gives_all_rows_and_the_text_stays(width: i
     assert tuple(model.tokens) == TEXT
 
 
+def test_a_pass_may_put_out_fewer_rows_as_when_drafting() -> None:
+    model = model_with(TEXT)
+    assert pass_seconds(model, 4, 2, never, rows=1) is not None
+    assert [(len(tokens), rows) for tokens, rows in model.calls] == [(4, 1)] * 3
+
+
 @pytest.mark.parametrize("capacity", [5, 6, 7, 9])
 def test_a_full_cache_is_measured_over_its_own_end_and_holds_the_same_text_again(capacity: int) -> None:
     model = model_with(TEXT, capacity)
