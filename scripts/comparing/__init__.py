@@ -1,0 +1,1 @@
+"""`compare_llama_server.py`, step by step: the server, the arms, the run, the figures."""
