@@ -144,7 +144,10 @@ class Hands:
         """Bring the text into the composer, from wherever the program is; False when it is gone."""
         for _ in range(6):
             self._go_to_chat()
-            if not self._clear():
+            emptied = self._clear()
+            if not self.program.alive:
+                return False
+            if not emptied:
                 continue
             self.program.send(pasted(text.replace("\n", "\r")) if "\n" in text or not text.isprintable() else text)
             if self.program.wait_for(lambda lines: marker in _composer(lines), 10):
@@ -153,8 +156,8 @@ class Hands:
                     self.program.send(pasted(attached))
                     time.sleep(0.3)
                 return True
-            if not self.program.alive:
-                return False
+        if not self.program.alive:
+            return False
         raise ViolationError(f"the chat takes no text: {marker} is not in the composer")
 
     def _send(self, marker: str) -> bool:
