@@ -18,7 +18,9 @@ keeps a prompt), temperature, top-k, top-p, min-p, seed, no penalties, the token
 draft and prompt, context, KV type, flash attention. What is not: how weights come in is left to each (--server-options
 "--load-mode none" makes the server read them as localspec does on a CPU).
 
-Speed counts tokens after the first pass over seconds after it, on both sides (see comparing/samples.py).
+Speed counts tokens after the first pass over seconds after it, on both sides (see comparing/samples.py). Ratios in a
+category are of medians, over the categories their geometric mean. The server's best setting, off included, is chosen
+in each category by the medians that are then compared with: that favours the server.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from comparing.arms import Arm, OfLocalspec, OfServer
 from comparing.document import write_comparison
 from comparing.figures import figures_of
 from comparing.options import Wanted, parser_of, wanted_by
-from comparing.prompts import questions
+from comparing.prompts import questions, that_fit
 from comparing.quiet import Clock
 from comparing.run import Plan, Step, compare, warm_up
 from comparing.samples import Sample
@@ -122,13 +124,7 @@ def _start(  # noqa: PLR0913, PLR0917 - all that a start needs
     wanted: Wanted, binary: ServerBinary, made: Made, owned: ExitStack, logs: Path, terminal: Terminal
 ) -> Plan:
     """Load the pair into localspec's engine and into a server for each arm; one after the other, as they compete."""
-    plan = Plan(
-        questions=questions(wanted.loading.target.path, wanted.tasks),
-        temperatures=wanted.temperatures,
-        sampling=wanted.settings.sampling(),
-        max_tokens=wanted.tokens,
-        runs=wanted.runs,
-    )
+    asked = questions(wanted.loading.target.path, wanted.tasks)
     terminal.status("Loading localspec's engine")
     engine = owned.enter_context(EngineClient())
     *_, loaded = engine.load(wanted.loading)
@@ -145,6 +141,10 @@ def _start(  # noqa: PLR0913, PLR0917 - all that a start needs
         made.arms.append(OfServer(arm, server))
     speculating = wanted.settings.speculating(with_draft=True)
     made.arms += [OfLocalspec(arm.name, arm.speculation(speculating), engine) for arm in wanted.localspec_arms]
+    fitting, left_out = that_fit(asked, loaded.context_size - wanted.tokens)
+    for question in left_out:
+        terminal.note(f"Left out: {question.id} has {len(question.tokens)} tokens; with an answer it does not fit.")
+    plan = Plan(fitting, wanted.temperatures, wanted.settings.sampling(), wanted.tokens, wanted.runs)
     made.conditions = _conditions(wanted, binary, loaded, plan)
     return plan
 
@@ -165,6 +165,7 @@ def _conditions(wanted: Wanted, binary: ServerBinary, loaded: Loaded, plan: Plan
         "models": models_of(wanted.loading, loaded),
         "settings": {
             "tasks": {task.id: task.digest for task in wanted.tasks},
+            "asked": [question.id for question in plan.questions],
             "task_names": list(wanted.task_names),
             "temperatures": list(plan.temperatures),
             "sampling": {name: value for name, value in asdict(plan.sampling).items() if name != "temperature"},

@@ -5,7 +5,8 @@ made, complete when it was written; whether every answer of the plan is in it
 environment    as in `localspec bench --json`
 server         version; for each arm its options, the draft's file by its name
 models         as in `localspec bench --json`
-settings       what was asked for: tasks, temperatures, sampling, max_tokens, runs, threads, context, localspec's arms
+settings       what was asked for: tasks, which of them fit and were asked, temperatures, sampling, max_tokens, runs,
+               localspec's arms (threads and context are with the models)
 samples        one for each answer, see `Sample` and `Answer`
 figures        one for each temperature: medians, means, acceptance, best, ratios, over_best, agreement
 """

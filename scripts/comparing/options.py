@@ -21,6 +21,9 @@ from localspec.settings import Settings, from_flags
 SETTINGS = ("target", "draft", "threads", "context", "top_k", "top_p", "min_p", "seed", "kv_type", "flash_attention")
 """Settings of localspec that are options here; all others have their defaults, whatever config.toml says."""
 
+_LAST_SEED = 2**32 - 2
+"""The next one asks the server to draw a seed of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -85,6 +88,8 @@ def wanted_by(arguments: argparse.Namespace) -> Wanted:
     settings = Settings(**from_flags({name: getattr(arguments, name) for name in SETTINGS}))  # type: ignore[arg-type] # each went through its kind
     assert settings.target is not None
     assert settings.draft is not None
+    if (settings.seed or 0) + arguments.runs > _LAST_SEED:
+        raise UsageError(f"llama-server takes seeds up to {_LAST_SEED} only", "Each run has the next seed.")
     names = tuple(arguments.tasks or [BUILT_IN])
     path: Path | None = arguments.json
     if path is not None and (not path.absolute().parent.is_dir() or path.is_dir()):

@@ -74,3 +74,17 @@ def questions(target: Path, tasks: Iterable[Task]) -> tuple[Question, ...]:
             ids = Transcript(tokenizer).encode(writer.text(prompt), prompt.barrier)
             made.append(Question(task.id, task.kind, task.turns[0], tuple(ids), template.stop, tokenizer.end_tokens))
     return tuple(made)
+
+
+def that_fit(asked: Iterable[Question], room: int) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
+    """The questions of at most `room` tokens, and the others.
+
+    Raises:
+        UsageError: none fits.
+    """
+    found: tuple[list[Question], list[Question]] = ([], [])
+    for question in asked:
+        found[len(question.tokens) > room].append(question)
+    if not found[0]:
+        raise UsageError("No prompt fits the context with an answer", "", "Raise --context, or lower --tokens.")
+    return tuple(found[0]), tuple(found[1])

@@ -24,7 +24,7 @@ def command(tmp_path: Path, smollm2_path: Path, smollm2_draft_path: Path) -> lis
     server.write_text(f'#!/bin/sh\nexec {sys.executable} {STAND_IN} "$@"\n')
     server.chmod(0o755)
     pair = ["--target", str(smollm2_path), "--draft", str(smollm2_draft_path), "--context", "512", "--threads", "1"]
-    asked = ["--categories", "story,code", "--per-category", "1", "--server-arms", "off,3", "--server", str(server)]
+    asked = ["--categories", "code", "--per-category", "1", "--server-arms", "off,3", "--server", str(server)]
     return [sys.executable, str(SCRIPT), *pair, *asked, "--json", str(tmp_path / "result.json")]
 
 
@@ -35,7 +35,7 @@ def test_both_programs_are_measured_and_no_path_is_told(command: list[str], tmp_
     document = json.loads((tmp_path / "result.json").read_text())
     samples = document["samples"]
     assert document["complete"]
-    assert len(samples) == 2 * 2 * 4
+    assert len(samples) == 2 * 4
     assert {(each["side"], each["arm"]) for each in samples} == {
         ("server", "off"), ("server", "3"), ("localspec", "off"), ("localspec", "on"),
     }  # fmt: skip

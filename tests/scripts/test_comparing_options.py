@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comparing.options import Wanted, parser_of, wanted_by
-from comparing.prompts import read_all_tasks
+from comparing.prompts import Question, read_all_tasks, that_fit
 from comparing.server_arms import DEFAULT_ARMS, completion_request, loading_options, parse_server_arms
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import UsageError
@@ -80,6 +80,7 @@ def test_the_server_is_loaded_and_asked_as_localspec_is() -> None:
         ("--tasks", "built-in", "--tasks", "built-in"),
         ("--threads", "0"),
         ("--top-p", "2"),
+        ("--seed", "4294967295"),
         ("--server-options", "'"),
         ("--json", "missing/result.json"),
         ("--json", "."),
@@ -100,3 +101,11 @@ def test_files_of_tasks_come_beside_the_built_in_ones_with_first_turns_only(tmp_
     assert sorted(task.kind for task in found) == ["code", "code", "writing", "writing"]
     assert all(len(task.turns) == 1 for task in found)
     assert next(task for task in found if task.kind == "writing").turns == ("First.",)
+
+
+def test_prompts_that_leave_no_room_for_an_answer_are_left_out() -> None:
+    short, long = (Question(f"{n}", "code", "", (1,) * n, (), frozenset()) for n in (100, 101))
+
+    assert that_fit([short, long], 100) == ((short,), (long,))
+    with pytest.raises(UsageError, match="No prompt fits"):
+        that_fit([long], 100)
