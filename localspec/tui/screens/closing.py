@@ -17,4 +17,14 @@ class ClosesOnce(Screen[ScreenResultType]):
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close it with a result; nothing when it is closing, or when another one is over it."""
-        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
+        if self.app.screen is not self:
+            return AwaitComplete()
+        if not self.is_mounted:
+            # A key for the screen below can come to this one. Closed now, it would begin its work with nothing on it.
+            self.call_later(self._close, result)
+            return AwaitComplete()
+        return super().dismiss(result)
+
+    def _close(self, result: ScreenResultType | None) -> None:
+        # Without what `dismiss` returns: a screen must not wait for its own end.
+        self.dismiss(result)

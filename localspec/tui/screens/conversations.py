@@ -144,7 +144,8 @@ class ConversationsScreen(ModalScreen[str | None], ClosesOnce[str | None]):
 
     def on_mount(self) -> None:
         """Read the list."""
-        self.query_one(SearchField).focus()
+        for field in self.query(SearchField):
+            field.focus()
         self._read()
 
     @on(Input.Changed)

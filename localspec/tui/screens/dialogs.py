@@ -130,10 +130,10 @@ class AskText(Dialog[str | None]):
             yield Static(keys, classes="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Put the cursor at the end."""
-        area = self.query_one(PromptArea)
-        area.load_text(self._value)
-        area.move_cursor(area.document.end)
+        """Put the cursor at the end; when the app is left meanwhile, there is no field any more."""
+        for area in self.query(PromptArea):
+            area.load_text(self._value)
+            area.move_cursor(area.document.end)
 
     @on(PromptArea.Entered)
     def _take(self, event: PromptArea.Entered) -> None:

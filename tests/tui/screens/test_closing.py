@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +14,18 @@ from textual.app import App
 from textual.screen import ModalScreen, Screen
 
 import localspec.tui
+from localspec.conversations.saver import Saver
+from localspec.conversations.store import ConversationStore
+from localspec.settings import Sources
+from localspec.settings.choice import choice_of_files
 from localspec.tui.command_palette import Palette
 from localspec.tui.screens.chat_base import ChatBase
 from localspec.tui.screens.closing import ClosesOnce
+from localspec.tui.screens.conversations import ConversationsScreen
 from localspec.tui.screens.dialogs import Ask, AskText, Tell
 from localspec.tui.screens.help import HelpScreen
+from localspec.tui.screens.pairs import PairsScreen
+from localspec.tui.screens.settings import SettingsScreen
 
 CHOICES = {"k": "keep it", "d": "delete it"}
 
@@ -34,7 +42,7 @@ class Host(App[None]):
     def on_mount(self) -> None:
         self.push_screen(Below())
 
-    def ask(self, dialog: ModalScreen[Any]) -> None:
+    def ask(self, dialog: Screen[Any]) -> None:
         self.push_screen(dialog, self.results.append)
 
 
@@ -95,3 +103,39 @@ async def test_a_screen_that_is_covered_stays_until_it_is_on_top() -> None:
 
         assert app.results == [None, "k"]
         assert isinstance(app.screen, Below)
+
+
+@pytest.fixture
+def screens(tmp_path: Path) -> Iterator[dict[type[Screen[Any]], Callable[[], tuple[object, ...]]]]:
+    """What each kind of screen is made with."""
+    store = ConversationStore(tmp_path / "history.sqlite3")
+    saver = Saver(store)
+    sources = Sources({"target": tmp_path / "big.gguf"}, {}, {})
+    yield {
+        Ask: lambda: ("Delete it?", CHOICES),
+        AskText: lambda: ("Title?", "a"),
+        Tell: lambda: ("So it is",),
+        HelpScreen: tuple,
+        ConversationsScreen: lambda: (store, saver),
+        PairsScreen: lambda: (sources,),
+        SettingsScreen: lambda: (choice_of_files(sources),),
+    }
+    saver.close(5)
+
+
+@pytest.mark.parametrize("kind", [Ask, AskText, Tell, HelpScreen, ConversationsScreen, PairsScreen, SettingsScreen])
+@pytest.mark.parametrize("leaves", ["screen", "app"])
+async def test_a_screen_that_is_closed_before_it_is_whole_ends_nothing(
+    screens: dict[type[Screen[Any]], Callable[[], tuple[object, ...]]], kind: type[Screen[Any]], leaves: str
+) -> None:
+    # As a key does that was meant for the screen below, and comes to the app when another one is on top.
+    app = Host()
+    async with app.run_test() as pilot:
+        screen = kind(*screens[kind]())
+        app.ask(screen)
+        _ = screen.dismiss(None) if leaves == "screen" else app.exit()
+        await pilot.pause()
+        await pilot.pause()
+
+    assert app.results == ([None] if leaves == "screen" else [])
+    assert app._exception is None
