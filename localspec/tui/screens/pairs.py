@@ -260,7 +260,7 @@ class PairsScreen(ClosesOnce[Choice | None]):
             done(result)
 
     def _look(self, highlight: str | None, news: str = "", error: LocalspecError | None = None) -> None:
-        """Make the list anew, and say what is new."""
+        """Make the list anew, and say what is new with it: words beside the old list would not fit it."""
 
         def show(found: list[Offer]) -> None:
             self._heading.update(self._heading_words())
@@ -271,7 +271,6 @@ class PairsScreen(ClosesOnce[Choice | None]):
             self._pane.tell(news, error)
 
         self._begin(Phase.LOOKING, lambda _, __: offers(self._sources), show)
-        self._pane.tell(news, error)
 
     def _show_offer(self) -> None:
         offer = self._offer
