@@ -64,8 +64,15 @@ class OfferProvider(Provider):
     """Finds what can be done now."""
 
     async def startup(self) -> None:
-        """Read the newest conversations, in a thread; a file that cannot be read offers none."""
+        """Begin to read the newest conversations.
+
+        Not more: Textual cancels this when a key is typed before it is over, and has nothing to offer from then on.
+        """
         self._recent: Sequence[Listed] = ()
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        """Read them, in a thread; a file that cannot be read offers none."""
         if isinstance(self.screen, Chat):
             try:
                 self._recent = await asyncio.to_thread(self.screen.services.store.list, _RECENT)
@@ -74,11 +81,13 @@ class OfferProvider(Provider):
 
     async def discover(self) -> Hits:
         """Everything, while nothing is typed."""
+        await asyncio.shield(self._reading)
         for offer in self._offers():
             yield DiscoveryHit(_shown(offer), offer.run, text=offer.name, help=_help(offer))
 
     async def search(self, query: str) -> Hits:
         """What matches."""
+        await asyncio.shield(self._reading)
         matcher = self.matcher(query)
         for offer in self._offers():
             score, places = matcher.fuzzy_search.match(query, offer.name)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Protocol
 
 import pytest
 from textual.app import App
@@ -12,6 +14,7 @@ from textual.screen import Screen
 
 from localspec.chat.events import Role
 from localspec.conversations.conversation import About, Conversation
+from localspec.conversations.listing import Listed
 from localspec.conversations.store import ConversationStore
 from localspec.tui.actions import ACTIONS, Action
 from localspec.tui.command_palette import Palette, providers
@@ -19,10 +22,16 @@ from tests.tui.conftest import Start
 from tests.tui.screen_text import MARKUP_TRAPS, screen_text
 
 
+class Store(Protocol):
+    """What of the file of conversations the palette reads."""
+
+    def list(self, limit: int) -> list[Listed]: ...
+
+
 class FakeChat(Screen[None]):
     """What the palette needs of the chat's screen."""
 
-    def __init__(self, store: ConversationStore) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__()
         self.services = SimpleNamespace(store=store)
         self.done: list[tuple[str, str]] = []
@@ -130,6 +139,26 @@ async def test_a_file_that_cannot_be_read_leaves_the_rest(tmp_path: Path) -> Non
     chat = FakeChat(ConversationStore(tmp_path / "history.sqlite3"))
     async with Host(chat).run_test(size=(100, 30)) as pilot:
         await find(pilot, "regenerate", "regenerate  /regenerate  ^r")
+
+
+async def test_what_is_typed_before_the_conversations_are_read_is_found(store: ConversationStore) -> None:
+    go = threading.Event()
+
+    class SlowStore:
+        def list(self, limit: int) -> list[Listed]:
+            go.wait(20)
+            return store.list(limit)
+
+    chat = FakeChat(SlowStore())
+    async with Host(chat).run_test(size=(100, 30)) as pilot:
+        pilot.app.action_command_palette()
+        await pilot.pause()
+        await pilot.press(*"lru")
+        go.set()
+        deadline = time.monotonic() + 20
+        while "open: [b]LRU[/b]" not in screen_text(pilot.app):
+            assert time.monotonic() < deadline, screen_text(pilot.app)
+            await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize("opens", ["action_command_palette", "search_themes"])
