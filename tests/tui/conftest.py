@@ -25,6 +25,14 @@ from localspec.tui.services import Opening, Services
 from localspec.tui.widgets.composer import Composer
 from tests.tui.screen_text import screen_text
 from tests.tui.scripted_engine import PAIR, ScriptedEngine
+from tests.tui.waiting import settle
+
+
+@pytest.fixture(autouse=True)
+def _certain_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key press or a pause of Textual's pilot ends when the app has done what follows from it, not before."""
+    for module in ("app", "pilot"):
+        monkeypatch.setattr(f"textual.{module}.wait_for_idle", settle)
 
 
 @dataclass

@@ -1,9 +1,13 @@
-"""Waiting for what another thread does: a condition with a deadline, never a nap that is hoped to be long enough."""
+"""Waiting for what is done elsewhere: a condition with a deadline, never a nap that is hoped to be long enough."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from typing import Any
+
+from textual._context import active_app
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
@@ -12,3 +16,28 @@ def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not come to this in time"
         time.sleep(0.005)
+
+
+_NAP = 1 / 50
+"""Seconds; longer than what Textual waits for before it takes up a new size, or draws."""
+
+
+async def settle(min_sleep: float = 0, max_sleep: float = 2.0) -> None:  # noqa: ARG001 - as Textual's
+    """Wait until the app has nothing more to do by itself, and has drawn it.
+
+    Textual's own guesses that from the time the process took of late, and is wrong where other programs take it. What
+    another thread does it does not wait for: neither can a person see when that is done, so a test waits for what is
+    to come of it.
+    """
+    loop: Any = asyncio.get_running_loop()
+    deadline = loop.time() + max_sleep
+    app = active_app.get()
+    while loop.time() < deadline:
+        await asyncio.sleep(_NAP)
+        while loop._ready and loop.time() < deadline:
+            await asyncio.sleep(0)
+        if app._running and app._screen_stack:
+            app.screen._on_timer_update()
+        await asyncio.sleep(0)
+        if not loop._ready:
+            return

@@ -1,0 +1,116 @@
+"""Nothing of a dialog or a screen stays in memory when it is closed, however often one opens it."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from localspec.tui.screens.dialogs import Ask, Tell
+from tests.tui.conftest import Chatting, Start
+from tests.tui.scripted_engine import ScriptedEngine
+
+TIMES = 3
+FEW = 40
+"""Objects that one opening may leave in Textual's caches of colours, sizes and places; thousands make a dialog."""
+
+_OURS = ("localspec.", "textual.", "rich.")
+
+
+def live() -> Counter[str]:
+    """How many objects of each type there are of what an app is made of."""
+    gc.collect()
+    # A counter of names: one of types would keep what it counts.
+    names = (f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
+    return Counter(name for name in names if name.startswith(_OURS))
+
+
+async def closed(chatting: Chatting) -> None:
+    """Press Escape until the chat is on top, and wait until the rest is gone."""
+    while chatting.app.screen is not chatting.chat:
+        await chatting.press("escape")
+    await chatting.until(lambda: chatting.app.screen_stack[1:] == [chatting.chat])
+
+
+def by_key(key: str) -> Callable[[Chatting], Awaitable[None]]:
+    async def open_(chatting: Chatting) -> None:
+        depth = len(chatting.app.screen_stack)
+        await chatting.press(key)
+        await chatting.until(lambda: len(chatting.app.screen_stack) > depth)
+
+    return open_
+
+
+def by_word(word: str) -> Callable[[Chatting], Awaitable[None]]:
+    async def open_(chatting: Chatting) -> None:
+        await chatting.type(word)
+        await chatting.until(lambda: chatting.app.screen is not chatting.chat)
+
+    return open_
+
+
+async def question(chatting: Chatting) -> None:
+    await chatting.app.push_screen(Ask("Delete it?", {"k": "keep it", "d": "delete it"}))
+
+
+async def message(chatting: Chatting) -> None:
+    await chatting.app.push_screen(Tell("So it is", "Because.", "Live with it."))
+
+
+async def list_of_pairs(chatting: Chatting) -> None:
+    await by_key("f4")(chatting)
+    await chatting.until(lambda: "NAME" in chatting.screen and "demo" in chatting.screen)
+
+
+async def drop_down(chatting: Chatting) -> None:
+    await by_key("f3")(chatting)
+    await chatting.press("down", "down", "enter", "escape")
+
+
+async def comparison(chatting: Chatting) -> None:
+    await by_key("ctrl+g")(chatting)
+    await chatting.until(lambda: "run again" in chatting.screen or "paid" in chatting.screen)
+
+
+async def sides_of_a_comparison(chatting: Chatting) -> None:
+    await comparison(chatting)
+    await by_key("e")(chatting)
+
+
+async def suggestions(chatting: Chatting) -> None:
+    await chatting.press("/", "r", "e")
+    await chatting.until(lambda: "/regenerate" in chatting.screen)
+    await chatting.press("backspace", "backspace", "backspace")
+
+
+@pytest.mark.parametrize(
+    "open_",
+    [
+        by_key("f1"), by_key("f3"), drop_down, list_of_pairs, by_key("f5"), by_key("ctrl+p"), by_key("f7"),
+        by_key("ctrl+o"), by_word("/rename"), by_word("/system"), by_word("/export"), question, message, comparison,
+        sides_of_a_comparison, suggestions,
+    ],
+    ids=[
+        "help", "settings", "drop-down", "pairs", "conversations", "palette", "edit", "attach", "rename", "system",
+        "export", "question", "message", "compare", "sides", "suggestions",
+    ],
+)  # fmt: skip
+async def test_what_was_opened_and_closed_is_gone(start: Start, open_: Callable[[Chatting], Awaitable[None]]) -> None:
+    async with start(ScriptedEngine(["Paris."])) as chatting:
+        await chatting.ready()
+        await chatting.ask("Where?")
+
+        async def open_and_close(times: int) -> Counter[str]:
+            for _ in range(times):
+                await open_(chatting)
+                await closed(chatting)
+            await chatting.pilot.pause()
+            return live()
+
+        before = await open_and_close(2)
+        after = await open_and_close(TIMES)
+        more = after - before
+
+        assert more.total() <= FEW * TIMES, more.most_common(10)
