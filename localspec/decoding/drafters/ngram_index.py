@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 LENGTHS = (1, 2, 4, 8)
@@ -48,28 +48,25 @@ class NgramIndex:
         """Add to the end of the text."""
         start = len(self.tokens)
         self.tokens.extend(tokens)
+        held, ends = self.tokens, range(start + 1, len(self.tokens) + 1)
         for n, last, before in zip(LENGTHS, self._last, self._before, strict=True):
-            first = max(start + 1, n)
-            # 0 ends a chain: nothing ends before the first token.
-            before.extend([0] * (min(first - 1, len(self.tokens)) - start))
-            for end, key in enumerate(self._keys(n, first), first):
+            for end in ends:
+                key = hash(tuple(held[max(0, end - n) : end]))
+                # 0 ends a chain: nothing ends before the first token.
                 before.append(last.get(key, 0))
                 last[key] = end
 
     def truncate(self, length: int) -> None:
         """Forget every token from position `length` on, as if it had never been there."""
+        held, ends = self.tokens, range(len(self.tokens), length, -1)
         for n, last, before in zip(LENGTHS, self._last, self._before, strict=True):
-            for key in reversed([*self._keys(n, max(length + 1, n))]):
+            for end in ends:
+                key = hash(tuple(held[max(0, end - n) : end]))
                 if earlier := before.pop():
                     last[key] = earlier
                 else:
                     del last[key]
-            del before[length:]
-        del self.tokens[length:]
-
-    def _keys(self, n: int, first: int) -> Iterator[int]:
-        """The keys of the n-grams that end at position `first`, which is at least n, and at each one after it."""
-        return map(hash, zip(*(self.tokens[first - n + i :] for i in range(n)), strict=False))
+        del held[length:]
 
     def occurrences(self, ending: Sequence[int], until: int) -> list[Occurrence]:
         """Places where a text that ends so stood before, most recent first.
