@@ -104,7 +104,7 @@ def _compare(wanted: Wanted, binary: ServerBinary, terminal: Terminal) -> int:
         with ExitStack() as owned:
             logs = Path(owned.enter_context(tempfile.TemporaryDirectory()))
             plan = _start(wanted, binary, made, owned, logs, terminal)
-            terminal.status("Warming up")
+            _tell(terminal, "Warming up")
             warm_up(made.arms, plan)
             clock = Clock({arm.pid for arm in made.arms})
             for sample in compare(made.arms, plan, clock, _telling(terminal, len(made.arms))):
@@ -125,7 +125,7 @@ def _start(  # noqa: PLR0913, PLR0917 - all that a start needs
 ) -> Plan:
     """Load the pair into localspec's engine and into a server for each arm; one after the other, as they compete."""
     asked = questions(wanted.loading.target.path, wanted.tasks)
-    terminal.status("Loading localspec's engine")
+    _tell(terminal, "Loading localspec's engine")
     engine = owned.enter_context(EngineClient())
     *_, loaded = engine.load(wanted.loading)
     assert isinstance(loaded, Loaded)
@@ -133,7 +133,7 @@ def _start(  # noqa: PLR0913, PLR0917 - all that a start needs
     draft = wanted.settings.draft
     assert draft is not None
     for number, arm in enumerate(wanted.server_arms):
-        terminal.status(f"Loading llama-server {arm.name}")
+        _tell(terminal, f"Loading llama-server {arm.name}")
         options = arm.options(draft, loaded.threads, wanted.loading.kv_type)
         command = [str(binary.path), *loading, *options]
         server = owned.enter_context(Server(f"llama-server ({arm.name})", command, logs / f"{number}.log"))
@@ -176,14 +176,17 @@ def _conditions(wanted: Wanted, binary: ServerBinary, loaded: Loaded, plan: Plan
     }
 
 
+def _tell(terminal: Terminal, words: str) -> None:
+    """What is going on: on a line that the next one replaces, or line by line into a file."""
+    (terminal.status if terminal.shows_notes else terminal.note)(words)
+
+
 def _telling(terminal: Terminal, arms: int) -> Callable[[Step], None]:
     def tell(step: Step) -> None:
-        left = "" if step.seconds_left is None else f", {seconds_in_words(step.seconds_left)} left"
-        words = f"{step.done} of {step.total} done{left}: {step.words}"
-        if terminal.shows_notes:
-            terminal.status(words)
-        elif step.done % arms == 0:  # into a file: one line a prompt
-            terminal.note(words)
+        # Into a file one line a prompt is enough.
+        if terminal.shows_notes or step.done % arms == 0:
+            left = "" if step.seconds_left is None else f", {seconds_in_words(step.seconds_left)} left"
+            _tell(terminal, f"{step.done} of {step.total} done{left}: {step.words}")
 
     return tell
 

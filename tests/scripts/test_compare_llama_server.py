@@ -45,6 +45,7 @@ def test_both_programs_are_measured_and_no_path_is_told(command: list[str], tmp_
     for prompt in {each["prompt_id"] for each in samples}:
         assert len({each["prompt_tokens"] for each in samples if each["prompt_id"] == prompt}) == 1
     assert "localspec on: its tokens/s over those of" in done.stdout
+    assert "Warming up" in done.stderr
     written = (tmp_path / "result.json").read_text().replace(str(tmp_path / "result.json"), "")
     told = done.stdout.replace(str(tmp_path / "result.json"), "") + done.stderr
     for text in (written, told):
