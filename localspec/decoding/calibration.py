@@ -1,0 +1,114 @@
+"""How often guesses are kept, learned while they are: by how sure their source was, and how well it did lately.
+
+A source sorts its guesses into levels. The draft model's follow from the greatest probability in q (`model_level`); a
+lookup brings its own. Each level starts with a prior and forgets slowly; a factor common to all of them forgets fast,
+so that a passage that is hard to guess, or a draft that is useless, shows after a few rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+_EDGES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
+_MIDDLES = (0.15, 0.28, 0.43, 0.58, 0.73, 0.86, 0.93, 0.97, 0.99, 0.997, 1.0)
+
+BINS = len(_EDGES) + 1
+"""Classes of the greatest probability in q."""
+
+MODEL_PRIORS = (
+    *(0.27, 0.34, 0.54, 0.65, 0.80, 0.89, 0.95, 0.98, 0.99, 0.997, 0.999),
+    *(0.30, 0.38, 0.45, 0.50, 0.50, 0.50, 0.45, 0.40, 0.40, 0.40, 0.40),
+)
+"""Acceptance of q's likeliest token by bin, then of any other token: as Qwen2.5-Coder 0.5B drafts for 1.5B."""
+
+_PRIOR_GUESSES = 6.0
+"""Guesses a prior counts for."""
+
+_KEEPS_LEVEL = 1 - 1 / 300
+"""What a level remembers from one of its guesses to the next."""
+
+_KEEPS_RECENT = 1 - 1 / 40
+_RECENT_PRIOR = 4.0
+"""The common factor remembers some 40 guesses, and starts as if 4 had come as predicted."""
+
+_SLACK = 0.85
+"""Only when the common factor is below this does it count: what is above may be chance."""
+
+MOST_CERTAIN = 0.999
+"""No guess is expected to be kept more surely."""
+
+
+def model_level(greatest: float, *, likeliest: bool) -> int:
+    """The level of a token drawn from a q of this greatest probability."""
+    return model_bin(greatest) + (0 if likeliest else BINS)
+
+
+def model_bin(greatest: float) -> int:
+    """The bin of q, 0 to BINS - 1."""
+    return bisect_right(_EDGES, greatest)
+
+
+def chance_of_likeliest(found: int) -> float:
+    """How likely a draw from a q of this bin is q's likeliest token."""
+    return _MIDDLES[found]
+
+
+class Calibration:
+    """The acceptance of one source's guesses by level.
+
+    Args:
+        priors: expected acceptance of each level before anything is known.
+    """
+
+    def __init__(self, priors: Sequence[float]) -> None:
+        self._kept = [prior * _PRIOR_GUESSES for prior in priors]
+        self._judged = [_PRIOR_GUESSES] * len(priors)
+        self._recent_kept = self._recent_expected = _RECENT_PRIOR
+
+    @property
+    def levels(self) -> int:
+        """How many there are."""
+        return len(self._judged)
+
+    @property
+    def recent(self) -> float:
+        """How many guesses were kept lately, over how many were expected to be."""
+        return self._recent_kept / self._recent_expected
+
+    def acceptance(self, level: int) -> float:
+        """The chance that a guess of this level is kept, those before it being kept."""
+        return min(MOST_CERTAIN, self._kept[level] / self._judged[level] * min(1.0, self.recent / _SLACK))
+
+    def observe(self, level: int, *, kept: bool) -> None:
+        """Learn from a guess the target decided on."""
+        self._recent_expected = self._recent_expected * _KEEPS_RECENT + self._kept[level] / self._judged[level]
+        self._recent_kept = self._recent_kept * _KEEPS_RECENT + kept
+        self._kept[level] = self._kept[level] * _KEEPS_LEVEL + kept
+        self._judged[level] = self._judged[level] * _KEEPS_LEVEL + 1
+
+    def begin_answer(self) -> None:
+        """Another text begins: half of what the last one showed of the common factor is forgotten."""
+        self._recent_kept = (self._recent_kept + _RECENT_PRIOR) / 2
+        self._recent_expected = (self._recent_expected + _RECENT_PRIOR) / 2
+
+    def state(self) -> dict[str, list[float]]:
+        """What was learned, as plain data."""
+        return {"kept": list(self._kept), "judged": list(self._judged)}
+
+    def restore(self, state: Any) -> None:
+        """Take over what `state` gave.
+
+        Raises:
+            ValueError: it is damaged, or of other levels.
+            TypeError: it is something else.
+            KeyError: likewise.
+        """
+        kept, judged = ([float(each) for each in state[key]] for key in ("kept", "judged"))
+        if not len(kept) == len(judged) == self.levels:
+            raise ValueError(f"{self.levels} levels were expected, not {len(kept)} and {len(judged)}")
+        if not all(0 <= part <= whole < math.inf and whole > 0 for part, whole in zip(kept, judged, strict=True)):
+            raise ValueError("more guesses were kept than judged")
+        self._kept, self._judged = kept, judged

@@ -1,0 +1,80 @@
+"""What the answers of a pair have shown: how often which guesses are kept, and how sure the next one will be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localspec.decoding.calibration import BINS, MODEL_PRIORS, Calibration
+from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
+
+_PRIOR_MOVES = 8.0
+"""Moves from one bin to the next that the prior counts for, in each row."""
+
+_MOST_MOVES = 400.0
+"""Moves a row remembers."""
+
+_USUAL = np.array([0.02, 0.05, 0.07, 0.09, 0.10, 0.08, 0.07, 0.08, 0.09, 0.06, 0.29])
+"""How often a draft model is how sure."""
+
+_STAYS = 0.25
+"""How often it stays as sure as it was, before anything is known."""
+
+
+class Knowledge:
+    """What is known of a pair at temperature 0, or above it.
+
+    Attributes:
+        calibrations: by source: "model" and "ngram".
+        judged: guesses the target decided on, of all that is known.
+        speed: tokens a second that answers reached lately, times the seconds of a plain pass; 1 or more.
+    """
+
+    def __init__(self) -> None:
+        self.calibrations = {"model": Calibration(MODEL_PRIORS), "ngram": Calibration((*NGRAM_PRIORS, *NGRAM_PRIORS))}
+        self.judged = 0
+        self.speed = 1.0
+        prior = np.tile((1 - _STAYS) * _USUAL, (BINS + 1, 1))
+        prior[:BINS] += _STAYS * np.eye(BINS)
+        self._moves: NDArray[np.float64] = _PRIOR_MOVES * prior / prior.sum(axis=1, keepdims=True)
+
+    @property
+    def moves(self) -> NDArray[np.float64]:
+        """Chances of the next bin by the last, as `StoppingTable` takes them."""
+        return np.asarray(self._moves / self._moves.sum(axis=1, keepdims=True))
+
+    def moved(self, last: int, found: int) -> None:
+        """Learn from a guess of bin `found` after one of bin `last` (-1: the model had not guessed yet)."""
+        row = self._moves[last]
+        row[found] += 1
+        if (total := row.sum()) > _MOST_MOVES:
+            row *= _MOST_MOVES / total
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as plain data."""
+        return {
+            "calibrations": {source: each.state() for source, each in self.calibrations.items()},
+            "judged": self.judged,
+            "speed": self.speed,
+            "moves": self._moves.tolist(),
+        }
+
+    def restore(self, state: Any) -> None:
+        """Take over what `state` gave.
+
+        Raises:
+            ValueError: it is damaged, or of another make.
+            TypeError: it is something else.
+            KeyError: likewise.
+        """
+        moves = np.asarray(state["moves"], np.float64)
+        speed, judged = float(state["speed"]), int(state["judged"])
+        if moves.shape != self._moves.shape or not (
+            np.isfinite(moves).all() and (moves > 0).all() and speed >= 1 and judged >= 0
+        ):
+            raise ValueError("what was learned about the pair is damaged")
+        for source, calibration in self.calibrations.items():
+            calibration.restore(state["calibrations"][source])
+        self._moves, self.speed, self.judged = moves, speed, judged
