@@ -10,6 +10,7 @@ from localspec.decoding.calibration import BINS, chance_of_likeliest, model_bin,
 from localspec.decoding.draft_length import LONGEST_DRAFT, STOP, Choice, Offers
 from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
 from localspec.decoding.knowledge import Knowledge
+from localspec.decoding.outlook import Outlook, outlook
 from localspec.decoding.pass_costs import PassCosts
 from localspec.decoding.rounds import Prediction, Round
 from localspec.decoding.stopping import Chances, StoppingTable
@@ -86,6 +87,11 @@ class AdaptiveLength:
             return kept
         likeliest = chance_of_likeliest(found)
         return likeliest * kept + (1 - likeliest) * model.acceptance(found + BINS)
+
+    def outlook(self) -> Outlook:
+        """Why it drafts as much as it does with the draft model; half a millisecond's work."""
+        usual = self.knowledge.usual_bins
+        return outlook(sum(usual[found] * self.bin_acceptance(found) for found in range(BINS)), self.costs)
 
     def table(self) -> StoppingTable:
         """The value of the model's steps, computed anew when it is out of date."""

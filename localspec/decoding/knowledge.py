@@ -45,6 +45,12 @@ class Knowledge:
         """Chances of the next bin by the last, as `StoppingTable` takes them."""
         return np.asarray(self._moves / self._moves.sum(axis=1, keepdims=True))
 
+    @property
+    def usual_bins(self) -> list[float]:
+        """How often the model was how sure, of all guesses that stood where the text had come to."""
+        total = self._moves.sum(axis=0)
+        return list((total / total.sum()).tolist())
+
     def moved(self, last: int, found: int) -> None:
         """Learn from a guess of bin `found` after one of bin `last` (-1: the model had not guessed yet)."""
         row = self._moves[last]
