@@ -76,6 +76,16 @@ def verified_files_file() -> Path:
     return cache_folder() / "verified.json"
 
 
+def learned_folder() -> Path:
+    """What was learned about the guesses of each pair: a small file each."""
+    return cache_folder() / "learned"
+
+
+def pass_costs_file() -> Path:
+    """What passes were measured to cost on this machine, and the best numbers of threads."""
+    return cache_folder() / "pass_costs.json"
+
+
 def settings_file() -> Path:
     """The person's settings."""
     return config_folder() / "config.toml"

@@ -71,7 +71,7 @@ def load(client: EngineClient, loading: LoadPair, terminal: Terminal) -> Loaded:
         with EchoOff():
             for event in client.load(loading):
                 if isinstance(event, LoadProgress):
-                    terminal.status(f"Loading the {event.what}: {event.fraction:.0%}")
+                    terminal.status(f"{event.words.capitalize()}: {event.fraction:.0%}")
                 else:
                     loaded = event
     finally:

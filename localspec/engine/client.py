@@ -10,6 +10,7 @@ from typing import Self
 
 from localspec import errors
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, PromptProgress
+from localspec.engine.calibrations import Calibrate, Calibration, CalibrationProgress
 from localspec.engine.messages import (
     LAST_REPLIES,
     BatchTimes,
@@ -127,6 +128,18 @@ class EngineClient:
         with closing(self._replies(request)) as replies:
             for body in replies:
                 if isinstance(body, BatchTimes):
+                    yield body
+
+    def calibrate(self, request: Calibrate) -> Generator[CalibrationProgress | Calibration, None, None]:
+        """Measure what passes cost and keep it; the last item is the `Calibration`. Abandoning the iterator cancels.
+
+        Raises:
+            EngineDiedError: the child process died.
+            LocalspecError: no pair is loaded, a model failed, it was cancelled, or the target cannot take guesses back.
+        """
+        with closing(self._replies(request)) as replies:
+            for body in replies:
+                if isinstance(body, CalibrationProgress | Calibration):
                     yield body
 
     def trace(self, request: TraceAnswer) -> Generator[AnswerTrace, None, None]:

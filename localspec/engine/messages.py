@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest
+from localspec.engine.calibrations import Calibrate, Calibration, CalibrationProgress
 from localspec.engine.traces import AnswerTrace
 
 
@@ -30,9 +31,11 @@ class LoadPair:
 
     Attributes:
         context: tokens each KV cache holds; None for the smaller of the model's own limit and 4096.
-        threads: CPU threads per pass; None for the machine's physical cores.
+        threads: CPU threads per pass; None for those that a calibration found best for each model, else for one for
+            each full-speed core.
         kv_type: type of the keys and values: "f16", "q8_0", ...
         flash_attention: "auto", "on" or "off".
+        costs: recall what passes cost on this machine, or measure it now, for the draft length that follows from it.
     """
 
     target: ModelSettings
@@ -41,6 +44,7 @@ class LoadPair:
     threads: int | None = None
     kv_type: str = "f16"
     flash_attention: str = "auto"
+    costs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class TraceAnswer:
     likeliest: int = 4
 
 
-CommandBody = LoadPair | AnswerRequest | MeasurePasses | MeasureBatch | TraceAnswer
+CommandBody = LoadPair | AnswerRequest | MeasurePasses | MeasureBatch | Calibrate | TraceAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +119,17 @@ Message = Command | Cancel | Shutdown
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """Loading `what` ("target" or "draft"): `fraction` of its bytes are in."""
+    """`fraction` of the bytes of `what` ("target" or "draft") are in, or of the "costs" are measured."""
 
     what: str
     fraction: float
+
+    @property
+    def words(self) -> str:
+        """What is going on, for a person."""
+        if self.what == "costs":
+            return "measuring what guesses cost on this machine, once"
+        return f"loading the {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +226,19 @@ class Failure:
     exit_code: int
 
 
-ReplyBody = LoadProgress | Loaded | AnswerEvent | PassTimes | BatchTimes | AnswerTrace | Failure
+ReplyBody = (
+    LoadProgress
+    | Loaded
+    | AnswerEvent
+    | PassTimes
+    | BatchTimes
+    | CalibrationProgress
+    | Calibration
+    | AnswerTrace
+    | Failure
+)
 
-LAST_REPLIES = (Loaded, AnswerEnd, PassTimes, BatchTimes, AnswerTrace, Failure)
+LAST_REPLIES = (Loaded, AnswerEnd, PassTimes, BatchTimes, Calibration, AnswerTrace, Failure)
 """What ends the replies to a command."""
 
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from localspec.chat.events import Message
+from localspec.chat.events import AnswerEvent, AnswerRequest, Message
 from localspec.chat.prompt import PromptWriter, Transcript
-from localspec.chat.session import ChatSession
+from localspec.chat.session import ChatSession, Guessing
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.costs import pass_seconds
 from localspec.decoding.draft_length import LONGEST_DRAFT
-from localspec.decoding.drafters.model import ModelDrafter
+from localspec.decoding.drafters import Drafter
+from localspec.decoding.drafters.drafting import SourcesDrafter
+from localspec.decoding.drafters.hybrid import HybridDrafter
+from localspec.decoding.drafters.model_source import ModelSource
+from localspec.decoding.drafters.ngram import NgramDrafter, NgramLookup
+from localspec.decoding.pass_costs import PassCosts
 from localspec.decoding.rounds import never
 from localspec.engine.batch_times import batch_times
+from localspec.engine.calibrating import DRAFT, TARGET, PairCosts, Tell, threads_for
+from localspec.engine.calibrations import Calibrate, Calibration
+from localspec.engine.describing import beyond_training, described
+from localspec.engine.learning import PairLearning
 from localspec.engine.messages import (
     BatchTimes,
     Loaded,
-    LoadedModel,
     LoadPair,
     LoadProgress,
     MeasureBatch,
@@ -33,9 +41,7 @@ from localspec.engine.traces import AnswerTrace
 from localspec.errors import PairMismatchError, UsageError
 from localspec.llama.context import Context, EvaluationCancelledError
 from localspec.llama.context_options import ContextOptions, FlashAttention
-from localspec.llama.devices import NO_GPU_NAMES, DeviceKind, devices
-from localspec.llama.model import Model, ModelOptions
-from localspec.llama.threads import default_threads
+from localspec.llama.model import LoadCancelledError, Model, ModelOptions
 from localspec.llama.tokenizer import Tokenizer
 from localspec.llama.vocabulary import first_vocabulary_difference
 
@@ -66,10 +72,15 @@ class LoadedPair:
             draft = models.draft_for(pair) if pair.draft else None
             target = models.load(pair.target, "target")
             options = replace(options, length=options.length or min(target.trained_context, DEFAULT_CONTEXT))
+            options = replace(options, threads=threads_for(pair, pair.target, TARGET))
             self._contexts = [owned.enter_context(Context(target, options))]
-            if draft is not None:
-                self._contexts.append(owned.enter_context(Context(draft, options)))
+            if draft is not None and pair.draft is not None:
+                own = replace(options, threads=threads_for(pair, pair.draft, DRAFT))
+                self._contexts.append(owned.enter_context(Context(draft, own)))
                 _require_roll_back(self._contexts)
+            self._costs = PairCosts(pair, self._contexts)
+            files = [pair.target.path, *([pair.draft.path] if pair.draft else [])]
+            self._learning = PairLearning(files, lambda: self.require_costs(never))
             self._tokenizer = tokenizer = Tokenizer(target)
             self._template = template = ChatTemplate(
                 target.chat_template, tokenizer.special_texts, tokenizer.bos_text, tokenizer.eos_text
@@ -78,17 +89,21 @@ class LoadedPair:
                 self._contexts[0],
                 tokenizer,
                 template,
-                [ModelDrafter(context, target.vocabulary_size) for context in self._contexts[1:]],
+                Guessing(_drafters(self._contexts), self._learning.rule),
                 interruptions=(EvaluationCancelledError,),
             )
             self.loaded = Loaded(
-                target=_described(target, pair.target),
-                draft=_described(draft, pair.draft) if draft and pair.draft else None,
+                target=described(target, pair.target),
+                draft=described(draft, pair.draft) if draft and pair.draft else None,
                 context_size=self._contexts[0].capacity,
-                threads=options.threads or default_threads(),
+                threads=_threads(self._contexts[0]),
                 seconds=time.perf_counter() - began,
-                notes=tuple(filter(None, (template.note, _beyond_training(target, self._contexts[0].capacity)))),
+                notes=tuple(filter(None, (template.note, beyond_training(target, self._contexts[0].capacity)))),
             )
+            if pair.costs:
+                self.require_costs(cancelled, lambda what, part: report(LoadProgress(what, part)))
+                if cancelled():
+                    raise LoadCancelledError("The loading was stopped")
             self._owned = owned.pop_all()
 
     @property
@@ -111,6 +126,17 @@ class LoadedPair:
         prompt = writer.write(messages)
         return Transcript(self._tokenizer).encode(writer.text(prompt), prompt.barrier)
 
+    def answered(self, request: AnswerRequest, cancelled: Callable[[], bool]) -> Iterator[AnswerEvent]:
+        """Answer, and keep what was learned about the guesses.
+
+        Raises:
+            LocalspecError: see `EngineClient.answer`.
+        """
+        try:
+            yield from self.session.answer(request, cancelled)
+        finally:
+            self._learning.keep()
+
     def cancel_passes_when(self, cancelled: Callable[[], bool]) -> None:
         """Let long passes of both models ask `cancelled` whether to stop half-way."""
         for context in self._contexts:
@@ -126,13 +152,41 @@ class LoadedPair:
         # They are short, and `cancelled` is asked between them; a cancel of the last answer must not end one.
         self.cancel_passes_when(never)
         times: list[list[tuple[int, float]]] = [[], []]
-        for measured, context in zip(times, self._contexts, strict=False):
+        # As they are used: a verification puts out all rows, a step of the draft one.
+        for measured, context, rows in zip(times, self._contexts, (None, 1), strict=False):
             for width in request.widths:
-                seconds = pass_seconds(context, width, request.repeats, cancelled)
+                seconds = pass_seconds(context, width, request.repeats, cancelled, rows)
                 if seconds is not None:
                     measured.append((width, seconds))
         target, draft = times
         return PassTimes(tuple(target), tuple(draft))
+
+    @property
+    def costs(self) -> PassCosts | None:
+        """What passes cost here; None until `require_costs`, and where guesses could not be taken back."""
+        return self._costs.costs
+
+    def require_costs(self, cancelled: Callable[[], bool], tell: Tell | None = None) -> PassCosts | None:
+        """Recall `costs`, or measure them now, in some seconds, once on a machine; the caches keep their text.
+
+        Args:
+            cancelled: polled between passes; then there are none.
+            tell: told what is measured, and the part that is done.
+
+        Raises:
+            LocalspecError: a model failed.
+        """
+        return self._costs.require(cancelled, tell or _unheard)
+
+    def calibrated(self, request: Calibrate, cancelled: Callable[[], bool], tell: Tell) -> Calibration:
+        """Measure the costs and the best numbers of threads thoroughly, and keep and use them from now on.
+
+        Raises:
+            LocalspecError: it was cancelled, a model failed, or guesses could not be taken back.
+        """
+        found = self._costs.calibrate(cancelled, tell, quick=request.quick)
+        self.loaded = replace(self.loaded, threads=_threads(self._contexts[0]))
+        return found
 
     def measured_together(self, request: MeasureBatch, cancelled: Callable[[], bool]) -> BatchTimes:
         """Time passes over several texts at once, on contexts made for it.
@@ -195,6 +249,16 @@ class _Loading:
         return self.load(pair.draft, "draft")
 
 
+def _drafters(contexts: Sequence[Context]) -> list[Drafter]:
+    """Every way to guess; those that use the draft model share it, and so what it has read."""
+    target, *draft = contexts
+    lookup = NgramLookup()
+    if not draft:
+        return [NgramDrafter(lookup)]
+    model = ModelSource(draft[0], target.vocabulary_size)
+    return [NgramDrafter(lookup), SourcesDrafter("model", model, None), HybridDrafter(model, lookup)]
+
+
 def _context_options(pair: LoadPair) -> ContextOptions:
     """Checked before anything is loaded."""
     try:
@@ -209,6 +273,15 @@ def _context_options(pair: LoadPair) -> ContextOptions:
         flash_attention=flash_attention,
         threads=pair.threads,
     )
+
+
+def _unheard(what: str, part: float) -> None:
+    """Nobody wants to know."""
+
+
+def _threads(context: Context) -> int:
+    assert context.options.threads is not None  # chosen by `threads_for`
+    return context.options.threads
 
 
 def _require_possible(request: MeasurePasses, capacity: int) -> None:
@@ -234,33 +307,3 @@ def _require_roll_back(contexts: list[Context]) -> None:
                 f"For {context.model.path.name}, {context.why_no_roll_back}.",
                 "Load the target without a draft, or choose another pair.",
             )
-
-
-def _beyond_training(target: Model, capacity: int) -> str:
-    if capacity <= target.trained_context:
-        return ""
-    return (
-        f"The context of {capacity:,} tokens is longer than the {target.trained_context:,} the model was trained on; "
-        "beyond those its answers may fall apart."
-    )
-
-
-def _described(model: Model, settings: ModelSettings) -> LoadedModel:
-    return LoadedModel(
-        name=model.metadata.get("general.name") or model.path.name,
-        description=model.description,
-        bytes=model.size_bytes,
-        parameters=model.parameters,
-        vocabulary_size=model.vocabulary_size,
-        trained_context=model.trained_context,
-        device=_where(settings),
-    )
-
-
-def _where(settings: ModelSettings) -> str:
-    """The devices that hold the layers, by name."""
-    wanted = (settings.device or "").casefold()
-    if settings.gpu_layers == 0 or wanted in NO_GPU_NAMES:
-        return "CPU"
-    gpus = [device.name for device in devices() if device.kind in (DeviceKind.GPU, DeviceKind.INTEGRATED_GPU)]
-    return ", ".join(name for name in gpus if not wanted or name.casefold() == wanted) or "CPU"

@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import IO
 
 from localspec.chat.events import AnswerRequest
+from localspec.engine.calibrations import Calibrate, CalibrationProgress
 from localspec.engine.diagnosis import AMX_IN_USE
 from localspec.engine.messages import (
     Cancel,
@@ -167,6 +168,12 @@ class Engine:
             reply(self._ready_pair().measured(body, cancelled))
         elif isinstance(body, MeasureBatch):
             reply(self._ready_pair().measured_together(body, cancelled))
+        elif isinstance(body, Calibrate):
+            reply(
+                self._ready_pair().calibrated(
+                    body, cancelled, lambda what, part: reply(CalibrationProgress(what, part))
+                )
+            )
         elif isinstance(body, TraceAnswer):
             reply(self._pair_for(body.request, cancelled).traced(body, cancelled))
         else:
@@ -175,7 +182,7 @@ class Engine:
     def _answer(
         self, request: AnswerRequest, reply: Callable[[ReplyBody], None], cancelled: Callable[[], bool]
     ) -> None:
-        for event in self._pair_for(request, cancelled).session.answer(request, cancelled):
+        for event in self._pair_for(request, cancelled).answered(request, cancelled):
             reply(event)
 
     def _pair_for(self, request: AnswerRequest, cancelled: Callable[[], bool]) -> LoadedPair:

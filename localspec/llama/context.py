@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -135,9 +135,10 @@ class Context:
             "its last tokens back: every rejected guess would mean to evaluate the whole text again"
         )
 
-    def set_threads(self, threads: int, batch_threads: int | None = None) -> None:
+    def set_threads(self, threads: int) -> None:
         """Use so many threads from the next pass on."""
-        low.llama_set_n_threads(self.pointer, threads, batch_threads or threads)
+        low.llama_set_n_threads(self.pointer, threads, threads)
+        self.options = replace(self.options, threads=threads, batch_threads=None)
 
     def evaluate(self, tokens: Sequence[int], rows: int | None = None) -> LogitRows:
         """Append `tokens` and return the logits that follow the last `rows` of them (None: of all).
@@ -199,8 +200,7 @@ class Context:
         """Hold exactly what `snapshot` holds.
 
         Raises:
-            ValueError: it holds more tokens than the capacity, or is of another model or other options; the context
-                is empty then.
+            ValueError: it is longer than the capacity, or of another model or other options; nothing is held then.
         """
         self.clear()
         if not snapshot.tokens:

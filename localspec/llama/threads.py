@@ -21,6 +21,18 @@ def default_threads() -> int:
     return max(1, min(cores, _allowed_processors()))
 
 
+def thread_counts() -> tuple[int, ...]:
+    """Numbers of threads worth trying, the default first.
+
+    Full-speed cores, all physical cores, all logical processors, and half of the full-speed cores: where memory is the
+    limit, few threads reach it, and more only wait for each other.
+    """
+    allowed = _allowed_processors()
+    default = default_threads()
+    tried = {default // 2, psutil.cpu_count(logical=False) or default, allowed}
+    return (default, *sorted(count for count in tried - {default} if 1 <= count <= allowed))
+
+
 def _allowed_processors() -> int:
     """Logical processors this process may run on (a container or `taskset` may allow fewer than the machine has)."""
     if sys.platform == "linux":

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, Message, PromptProgress, Role
+from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.rounds import Finish
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.client import EngineClient
@@ -291,7 +292,9 @@ def test_a_measurement_that_is_cancelled_tells_what_it_had(ready: EngineClient) 
     assert answered(ready.answer(asking(max_tokens=2))).finish is Finish.LENGTH
 
 
-@pytest.mark.parametrize("request_", [MeasurePasses((0,)), MeasurePasses((18,)), MeasurePasses((1,), repeats=0)])
+@pytest.mark.parametrize(
+    "request_", [MeasurePasses((0,)), MeasurePasses((LONGEST_DRAFT + 2,)), MeasurePasses((1,), repeats=0)]
+)
 def test_passes_that_no_model_can_make_are_refused(ready: EngineClient, request_: MeasurePasses) -> None:
     with pytest.raises(UsageError, match="cannot be timed"):
         list(ready.measure(request_))

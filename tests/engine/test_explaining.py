@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Message, Role, SpeculationSettings
+from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.rounds import Origin
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.client import EngineClient
@@ -68,7 +69,7 @@ def test_a_cancel_ends_the_timing_of_batches(unlike: EngineClient) -> None:
         MeasureBatch((0,)),
         MeasureBatch((1000,)),
         MeasureBatch(widths=(0,)),
-        MeasureBatch(widths=(18,)),
+        MeasureBatch(widths=(LONGEST_DRAFT + 2,)),
         MeasureBatch(context=0),
         MeasureBatch(repeats=0),
     ],

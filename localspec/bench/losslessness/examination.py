@@ -133,7 +133,7 @@ def _draw_all(
 
 
 def _tell_loading(progress: LoadProgress) -> None:
-    _tell_progress(f"loading the {progress.what}", round(progress.fraction * 100), 100)
+    _tell_progress(progress.words, round(progress.fraction * 100), 100)
 
 
 def _tell_progress(what: str, done: int, total: int) -> None:

@@ -98,7 +98,7 @@ def _doing(side: Side) -> str:
     """What a side is doing, in words."""
     if side.phase is Phase.LOADING:
         loading = side.loading
-        return f"loading its {loading.what} model, {loading.fraction:.0%}" if loading else "loading its models"
+        return f"{loading.words}, {loading.fraction:.0%}" if loading else "loading its models"
     if side.phase is Phase.READING:
         reading = side.reading
         done = f", {reading.evaluated:,} of {reading.total:,} tokens" if reading and reading.total else ""

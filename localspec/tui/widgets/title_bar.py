@@ -61,7 +61,7 @@ def _state(engine: EngineState) -> str:
             return "no pair loaded"
         case Stage.LOADING:
             progress = engine.progress
-            return f"loading the {progress.what}: {percent(progress.fraction)}" if progress else "loading"
+            return f"{progress.words}: {percent(progress.fraction)}" if progress else "loading"
         case Stage.MEASURING:
             return "measuring this machine"
         case Stage.FAILED:

@@ -1,0 +1,72 @@
+"""What was learned about the guesses of a pair, kept from one conversation to the next."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from localspec import locations
+from localspec.decoding.adaptive_length import AdaptiveLength
+from localspec.decoding.draft_length import DraftLength, FixedLength
+from localspec.decoding.knowledge import Knowledge
+from localspec.decoding.pass_costs import PassCosts
+from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.engine.costs_file import identity_of
+from localspec.records import write_whole
+
+SCHEMA = 1
+"""A file of another one is taken for none."""
+
+
+class PairLearning:
+    """Makes the draft-length rules of a loaded pair. What they learn is shared: one part at temperature 0, one above.
+
+    Args:
+        models: the files of target and draft; another file is another pair.
+        costs: recalls or measures what passes cost; None where guesses could not be taken back.
+    """
+
+    def __init__(self, models: Sequence[Path], costs: Callable[[], PassCosts | None]) -> None:
+        self._costs = costs
+        self._file = _file_of(models)
+        self._knowledge = {"greedy": Knowledge(), "sampled": Knowledge()}
+        self._recall()
+
+    def rule(self, sampling: SamplingSettings) -> DraftLength:
+        """The rule of one answer."""
+        costs = self._costs()
+        if costs is None:
+            return FixedLength(0)
+        greedy = sampling.temperature == 0
+        return AdaptiveLength(costs, self._knowledge["greedy" if greedy else "sampled"], greedy=greedy)
+
+    def keep(self) -> None:
+        """Write down what is known; where that cannot be, it is known until the end of the process."""
+        if self._file is None:
+            return
+        known = {kind: knowledge.state() for kind, knowledge in self._knowledge.items()}
+        with suppress(OSError):
+            write_whole(self._file, json.dumps({"schema": SCHEMA, **known}, allow_nan=False).encode())
+
+    def _recall(self) -> None:
+        """Take over what was kept; a missing, damaged or foreign file holds nothing."""
+        if self._file is None:
+            return
+        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            found = json.loads(self._file.read_bytes())
+            if found["schema"] == SCHEMA:
+                for kind, knowledge in self._knowledge.items():
+                    knowledge.restore(found[kind])
+
+
+def _file_of(models: Sequence[Path]) -> Path | None:
+    """Where it is kept; None when the models cannot be read again."""
+    try:
+        identities = [identity_of(path) for path in models]
+    except OSError:
+        return None
+    name = hashlib.sha256("+".join(identities).encode()).hexdigest()[:32]
+    return locations.learned_folder() / f"{name}.json"
