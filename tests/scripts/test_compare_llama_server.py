@@ -29,7 +29,7 @@ def command(tmp_path: Path, smollm2_path: Path, smollm2_draft_path: Path) -> lis
 
 
 def test_both_programs_are_measured_and_no_path_is_told(command: list[str], tmp_path: Path) -> None:
-    done = subprocess.run([*command, "--tokens", "6"], check=False, capture_output=True, text=True, timeout=240)
+    done = subprocess.run([*command, "--tokens", "24"], check=False, capture_output=True, text=True, timeout=240)
 
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "result.json").read_text())
@@ -41,7 +41,8 @@ def test_both_programs_are_measured_and_no_path_is_told(command: list[str], tmp_
     }  # fmt: skip
     server = [each for each in samples if each["side"] == "server"]
     assert all(each["tokens_per_second"] == pytest.approx(100) for each in server)
-    assert all(each["tokens_per_second"] > 0 for each in samples)
+    # A drawn answer may end at once; the likeliest one goes on beyond the longest draft.
+    assert all(each["tokens_per_second"] > 0 for each in samples if each["temperature"] == 0)
     for prompt in {each["prompt_id"] for each in samples}:
         assert len({each["prompt_tokens"] for each in samples if each["prompt_id"] == prompt}) == 1
     assert "localspec on: its tokens/s over those of" in done.stdout
