@@ -1,0 +1,1 @@
+"""What `localspec calibrate` tells."""
