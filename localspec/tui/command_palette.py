@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from textual import work
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.types import IgnoreReturnCallbackType
@@ -128,6 +128,16 @@ class Palette(CommandPalette, ClosesOnce[None]):
     async def _gather_commands(self, search_value: str) -> None:
         with suppress(NoMatches):
             await _search(self, search_value)
+
+    def _action_command_list(self, action: str) -> None:
+        """Go through the list, unless it has no lines yet: there a page key raises."""
+        if any(commands.scrollable_content_region for commands in self.query(CommandList)):
+            super()._action_command_list(action)
+
+    def _action_cursor_down(self) -> None:
+        """Open the list, or go on in it, once it is there."""
+        if self.query(CommandList):
+            super()._action_cursor_down()
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close it."""

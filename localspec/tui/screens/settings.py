@@ -133,8 +133,10 @@ class SettingsScreen(ModalScreen[Settings | None], ClosesOnce[Settings | None]):
 
     def action_take_preset(self, number: int) -> None:
         """Show the values of a preset; they are not saved yet."""
-        for name, value in PRESETS[number].over(self._choice.without_kept).items():
-            self._fields[name].show(value)
+        values = PRESETS[number].over(self._choice.without_kept)
+        for name, field in self._fields.items():
+            if name in values:
+                field.show(values[name])
 
     def action_leave(self) -> None:
         """Leave it all as it was."""

@@ -119,11 +119,15 @@ def screens(tmp_path: Path) -> Iterator[dict[type[Screen[Any]], Callable[[], tup
         ConversationsScreen: lambda: (store, saver),
         PairsScreen: lambda: (sources,),
         SettingsScreen: lambda: (choice_of_files(sources),),
+        Palette: tuple,
     }
     saver.close(5)
 
 
-@pytest.mark.parametrize("kind", [Ask, AskText, Tell, HelpScreen, ConversationsScreen, PairsScreen, SettingsScreen])
+KINDS = [Ask, AskText, Tell, HelpScreen, ConversationsScreen, PairsScreen, SettingsScreen, Palette]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("leaves", ["screen", "app"])
 async def test_a_screen_that_is_closed_before_it_is_whole_ends_nothing(
     screens: dict[type[Screen[Any]], Callable[[], tuple[object, ...]]], kind: type[Screen[Any]], leaves: str
@@ -139,3 +143,20 @@ async def test_a_screen_that_is_closed_before_it_is_whole_ends_nothing(
 
     assert app.results == ([None] if leaves == "screen" else [])
     assert app._exception is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_key_that_comes_to_a_screen_before_it_is_whole_ends_nothing(
+    screens: dict[type[Screen[Any]], Callable[[], tuple[object, ...]]], kind: type[Screen[Any]]
+) -> None:
+    actions = {binding.action for _, binding in kind(*screens[kind]())._bindings}
+    assert actions
+    for action in actions:
+        app = Host()
+        async with app.run_test() as pilot:
+            screen = kind(*screens[kind]())
+            app.ask(screen)
+            await app.run_action(action, screen)
+            await pilot.pause()
+
+        assert app._exception is None, action
