@@ -42,7 +42,7 @@ def condition_lines(samples: Sequence[Sample]) -> Iterator[str]:
         f"{sum(elsewhere) / len(elsewhere):.1%} on average, {max(elsewhere):.1%} at most"
     )
     if idle > _BUSY or sum(elsewhere) / len(elsewhere) > _BUSY:
-        yield "THE MACHINE WAS NOT QUIET: compare ratios, not speeds, and measure again."
+        yield "THE MACHINE WAS NOT QUIET: these figures say little. Measure again while nothing else runs."
 
 
 def _speed_table(figures: Figures) -> list[str]:
