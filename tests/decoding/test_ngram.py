@@ -1,26 +1,17 @@
-"""The lookup goes on with what the text has said before, says how sure it is, and changes no distribution."""
+"""The lookup goes on with what the text has said before, says how sure it is, and keeps nothing of what is cut."""
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
 import pytest
 
-from localspec.decoding.acceptance import Typical, entropy
 from localspec.decoding.drafters.drafting import Found
-from localspec.decoding.drafters.ngram import NEARBY, NgramDrafter, NgramLookup
+from localspec.decoding.drafters.ngram import NEARBY, NgramLookup
 from localspec.decoding.drafters.ngram_index import NgramIndex
 from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS, Standing, levels
-from localspec.decoding.rounds import never
-from localspec.decoding.sampling import to_distribution
-from tests.decoding.answers import Pair, Polls, turn
-from tests.decoding.exactness import find_error
-from tests.decoding.scenarios import PLAIN, SCENARIOS, TARGET, Scenario, answer_once, gather
-from tests.decoding.table_model import TableModel, random_table
 
 PASSAGE = list(range(100, 140))
 
@@ -118,13 +109,18 @@ def test_after_an_edit_the_passage_goes_on_where_the_answer_takes_it_up(name: st
     """The token after the edit stands at many more recent places, each followed by something else."""
     put_in, left_out = EDITS[name]
     taken_up = 10 + left_out
-    decoys = [token for i in range(20) for token in (PASSAGE[taken_up], 200 + i)]
-    prompt = [*PASSAGE, *decoys]
+    prompt = [*PASSAGE, *decoys(PASSAGE[taken_up])]
     answer = [*PASSAGE[5:10], *put_in, PASSAGE[taken_up]]
 
     found = find_in_steps(lookup_of(prompt), prompt, answer, limit=4)
 
     assert found.tokens == PASSAGE[taken_up + 1 : taken_up + 5]
+
+
+def test_of_two_places_in_the_passage_the_one_nearer_to_where_the_answer_was_is_taken() -> None:
+    prompt = [1, 2, 3, 4, 5, 60, 6, 7, 8, 60, 9, 10, 11]
+
+    assert find_in_steps(lookup_of(prompt), prompt, [2, 3, 4, 5, 77, 60], limit=1).tokens == [6]
 
 
 def test_directly_after_a_substitute_the_next_of_the_passage_is_a_cautious_guess() -> None:
@@ -133,25 +129,56 @@ def test_directly_after_a_substitute_the_next_of_the_passage_is_a_cautious_guess
 
     assert found.tokens == PASSAGE[11:13]
     assert found.levels[0] <= 2
+    assert find_in_steps(lookup_of(prompt), prompt, [*PASSAGE[5:10], 3, 4]) == Found()
+
+
+def decoys(token: int) -> list[int]:
+    """Many places of a token, each followed by something else."""
+    return [each for i in range(20) for each in (token, 200 + i)]
 
 
 def test_a_passage_left_long_ago_is_forgotten() -> None:
-    prompt = [*PASSAGE, 1, PASSAGE[20], 2]
-    elsewhere = list(range(300, 330))
+    prompt = [*PASSAGE, 1, PASSAGE[25], 2]
+    elsewhere = list(range(300, 315))
 
-    found = find_in_steps(lookup_of(prompt), prompt, [*PASSAGE[5:10], *elsewhere, PASSAGE[20]], limit=1)
+    found = find_in_steps(lookup_of(prompt), prompt, [*PASSAGE[5:10], *elsewhere, PASSAGE[25]], limit=1)
 
     assert found.tokens == [2]
 
 
-def test_lookups_that_were_right_make_the_next_surer() -> None:
-    prompt = [*PASSAGE, 1]
-    after_right = find_in_steps(lookup_of(prompt), prompt, PASSAGE[:12], limit=1)
-    other = [*PASSAGE[:3], 2, *PASSAGE[8:11], 3, *PASSAGE[15:18], 4, *PASSAGE[20:23], 5, *PASSAGE[24:26]]
-    after_wrong = find_in_steps(lookup_of(prompt), prompt, other, limit=1)
-    fresh = find(prompt, PASSAGE[24:26], limit=1)
+def test_a_few_words_said_elsewhere_too_do_not_call_away_from_the_passage() -> None:
+    prompt = [*PASSAGE, 60, 61, 62, 63, *decoys(PASSAGE[10])]
 
-    assert after_right.levels[0] > after_wrong.levels[0] >= fresh.levels[0]
+    found = find_in_steps(lookup_of(prompt), prompt, [*PASSAGE[5:10], 60, 61, 62, PASSAGE[10]], limit=1)
+
+    assert found.tokens == [PASSAGE[11]]
+
+
+def test_a_long_round_is_followed_through_the_passage() -> None:
+    prompt = [*PASSAGE, *decoys(PASSAGE[30])]
+    lookup = lookup_of(prompt)
+    lookup.find([*prompt, *PASSAGE[5:9]], (), 31)
+
+    assert lookup.find([*prompt, *PASSAGE[5:30], 1, PASSAGE[30]], (), 1).tokens == [PASSAGE[31]]
+
+
+def test_the_passage_wins_against_the_vote() -> None:
+    same = [70, 71, 72, 73]
+    prompt = [*PASSAGE[:10], *same, 1, 90, *same, 2, 91, *same, 2, 92]
+
+    assert find(prompt, same, limit=1).tokens == [2]
+    assert find_in_steps(lookup_of(prompt), prompt, [*PASSAGE[5:10], 8, *same], limit=1).tokens == [1]
+
+
+def test_lookups_that_were_right_make_the_next_of_the_passage_surer() -> None:
+    prompt = [*PASSAGE, 1]
+    astray = [*PASSAGE[:3], 2, *PASSAGE[8:11], 3, *PASSAGE[15:18], 4]
+    following = [*PASSAGE[8:18], 4]
+    after_wrong = find_in_steps(lookup_of(prompt), prompt, [*astray, *PASSAGE[20:23]], limit=1)
+    after_right = find_in_steps(lookup_of(prompt), prompt, [*following, *PASSAGE[20:23]], limit=1)
+
+    assert after_right.tokens == after_wrong.tokens == [PASSAGE[23]]
+    assert after_right.levels[0] > after_wrong.levels[0]
 
 
 def test_every_token_found_has_a_level_with_a_prior() -> None:
@@ -178,51 +205,68 @@ def test_the_levels_of_a_row_of_tokens_are_those_of_each_alone(standing: Standin
     assert list(levels(standing, 50, 50)) == list(row[50:])
 
 
-def an_answer(lookup: NgramLookup, prompt: Sequence[int], seed: int) -> list[Found]:
+def an_answer(lookup: NgramLookup, prompt: Sequence[int], seed: int, *, rounds: int = 30) -> list[Found]:
     """All that is found in one answer, whose rounds are of random lengths."""
     rng = random.Random(seed)
     text, found = list(prompt), []
-    for _ in range(30):
-        found.append(lookup.find(text, rng.choices(range(3), k=rng.randrange(3)), 8))
+    for _ in range(rounds):
+        found.append(lookup.find(text, (), 8))
         text.extend(rng.choices(range(3), k=rng.randint(1, 5)))
         lookup.agree(len(text) - 1)
     return found
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_answer_cut_off_leaves_no_trace_in_the_next(seed: int) -> None:
-    """Regenerated answers, edited messages, other conversations: what is found is what a new lookup finds."""
+def test_an_answer_leaves_no_trace_in_the_next_but_its_text(seed: int) -> None:
+    """Next turns, regenerated answers, edited messages, other conversations: all is as if the lookup were new."""
     rng = random.Random(seed)
     lookup = NgramLookup()
     text: list[int] = []
-    for step in range(6):
-        prompt = [*text[: rng.randint(0, len(text))], *rng.choices(range(3), k=rng.randint(1, 30))]
+    for step in range(8):
+        kept = rng.choice((len(text), rng.randint(0, len(text))))
+        prompt = [*text[:kept], *rng.choices(range(3), k=rng.randint(1, 4))]
         lookup.prepare(prompt)
         assert an_answer(lookup, prompt, step) == an_answer(lookup_of(prompt), prompt, step)
         text = list(lookup._index.tokens)
-        lookup.agree(rng.randint(0, len(text)))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_cut_back_in_the_middle_of_an_answer_it_still_finds_only_what_is_there(seed: int) -> None:
+def test_what_is_cut_off_in_the_middle_of_an_answer_leaves_no_trace(seed: int) -> None:
     rng = random.Random(seed)
     prompt = rng.choices(range(3), k=20)
     lookup = lookup_of(prompt)
-    text = list(prompt)
+    an_answer(lookup, prompt, seed)
+    kept = rng.randint(1, len(lookup._index.tokens) - 1)
+    text = list(lookup._index.tokens[:kept])
+    lookup.agree(kept)
+
+    assert lookup._index.tokens == text
+    assert an_answer(lookup, text, seed) == an_answer(lookup_of(prompt[:kept]), text, seed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_learnt_from_guesses(seed: int) -> None:
+    rng = random.Random(seed)
+    text = rng.choices(range(3), k=20)
+    asked_once, asked_often = lookup_of(text), lookup_of(text)
     for _ in range(100):
-        kept = rng.randint(max(1, len(text) - 12), len(text))
-        lookup.agree(kept)
-        text = [*text[:kept], *rng.choices(range(3), k=rng.randint(1, 6))]
+        assert asked_once.find(text, (), 8) == asked_often.find(text, (), 8)
+        for length in range(1, 6):
+            asked_often.find(text, rng.choices(range(3), k=length), 8)
+        text.extend(rng.choices(range(3), k=rng.randint(1, 3)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_found_goes_on_from_an_earlier_place(seed: int) -> None:
+    rng = random.Random(seed)
+    text = rng.choices(range(3), k=20)
+    lookup = lookup_of(text)
+    for _ in range(100):
         drafted = rng.choices(range(3), k=rng.randrange(4))
-
         tokens = list(lookup.find(text, drafted, 6).tokens)
-
-        assert lookup._index.tokens == text
         whole = [*text, *drafted, *tokens]
-        beginning = len(whole) - len(tokens)
-        assert not tokens or any(
-            whole[end : end + len(tokens)] == tokens and end < beginning for end in range(1, beginning)
-        )
+        assert not tokens or any(whole[end : end + len(tokens)] == tokens for end in range(1, len(whole) - len(tokens)))
+        text.extend(rng.choices(range(3), k=rng.randint(1, 6)))
 
 
 @pytest.mark.parametrize("piece", [[5], [1, 2], random.Random(3).choices(range(3), k=20_000)])
@@ -236,91 +280,3 @@ def test_a_round_measures_few_places_however_long_the_text(piece: list[int], mon
         measured.clear()
         lookup.find(text[:length], (), 31)
         assert len(measured) <= 8 + 2 * NEARBY + 1
-
-
-@dataclass(frozen=True, slots=True)
-class Repeating(Scenario):
-    """Drafts are looked up in a text of few tokens, all of which stand in the prompt."""
-
-    prompt: tuple[int, ...] = (1, 2, 3, 1, 2, 4, 0, 5, 6, 1, 2, 3)
-    answer: int = 12
-
-    def drafter(self) -> NgramDrafter:
-        return NgramDrafter(NgramLookup())
-
-
-REPEATING = {
-    "plain": Repeating(),
-    "cold": Repeating(SCENARIOS["cold"].sampling),
-    "top-k": Repeating(SCENARIOS["top-k"].sampling),
-    "everything": Repeating(SCENARIOS["everything"].sampling),
-    "order 2": Repeating(target=random_table(8, 5, order=2), prompt=(1, 2, 3, 1, 2, 4, 0)),
-    "long drafts": Repeating(draft_length=8, answer=16),
-}
-
-
-@pytest.mark.parametrize("rule", ["rejection", "coupled"])
-@pytest.mark.parametrize("name", REPEATING)
-def test_emitted_tokens_have_the_targets_distribution(name: str, rule: str) -> None:
-    tally = gather(REPEATING[name], rule, answers=300)
-
-    assert find_error(tally.tests(), tally) is None
-
-
-@pytest.mark.parametrize("name", REPEATING)
-def test_at_temperature_0_every_token_is_the_targets_likeliest(name: str) -> None:
-    scenario = REPEATING[name]
-    cold = replace(scenario, sampling=replace(scenario.sampling, temperature=0.0))
-
-    for rule in ("auto", "greedy", "rejection", "coupled", "typical"):
-        tally = gather(cold, rule, answers=1)
-        assert find_error(tally.tests(), tally) is None
-
-
-def test_typical_acceptance_keeps_the_guesses_that_are_typical() -> None:
-    scenario = REPEATING["plain"]
-    kept = refused = 0
-    for seed in range(100):
-        text = list(scenario.prompt)
-        for finished in answer_once(scenario, TableModel(scenario.target), scenario.drafter(), Typical(seed)):
-            for i in range(finished.judged):
-                p = to_distribution(TARGET[[*text, *finished.drafted[:i]][-1]], PLAIN)
-                typical = p.probability(finished.drafted[i]) > min(0.09, 0.3 * math.exp(-entropy(p)))
-                assert typical == (i < finished.accepted)
-                kept, refused = kept + typical, refused + (not typical)
-            text.extend(finished.tokens)
-    assert min(kept, refused) > 100
-
-
-def test_guesses_are_deterministic_and_called_ngram() -> None:
-    prompt = [1, *PASSAGE, 2, *PASSAGE[:2]]
-    drafter = NgramDrafter(NgramLookup())
-    drafter.prepare(prompt[:-2], never)
-
-    draft = drafter.draft(prompt, 4, turn())
-
-    assert draft.tokens == tuple(PASSAGE[2:6])
-    assert draft.distributions == (None,) * 4
-    assert draft.sources == ("ngram",) * 4
-    assert draft.passes == ()
-    assert drafter.name == "ngram"
-
-
-def test_nothing_is_drafted_beyond_an_end_token() -> None:
-    drafter = NgramDrafter(NgramLookup())
-    drafter.prepare([1, *PASSAGE, 2], never)
-
-    assert drafter.draft([1, *PASSAGE, 2, *PASSAGE[:2]], 6, turn(end_tokens=[PASSAGE[3]])).tokens == (102, 103)
-
-
-@pytest.mark.parametrize("cancelled_at", range(8))
-def test_a_cancelled_answer_can_be_gone_on_with(cancelled_at: int) -> None:
-    def pair() -> Pair[TableModel]:
-        return Pair(TableModel(TARGET), NgramDrafter(NgramLookup()), list(Repeating().prompt))
-
-    cancelled, whole = pair(), pair()
-    whole.answer(turn(max_tokens=20))
-    cancelled.answer(turn(max_tokens=20, cancelled=Polls(lambda poll: poll == cancelled_at)))
-    cancelled.answer(turn(max_tokens=20 - (len(cancelled.text) - len(Repeating().prompt))))
-
-    assert cancelled.text == whole.text

@@ -105,14 +105,10 @@ class NgramLookup:
 
     def agree(self, length: int) -> None:
         """Forget everything beyond the first `length` tokens of the text."""
-        if length >= len(self._index.tokens):
-            return
-        self._index.truncate(length)
-        self._answer = min(self._answer, length)
-        if self._guessed_at > length:
-            self._guessed_distance = 0
-        if self._passage and self._passage.until > length:
-            self._passage = None
+        if length < len(self._index.tokens):
+            self._index.truncate(length)
+            # What was learnt on the way may come from what is cut off.
+            self._begin_answer(min(self._answer, length))
 
     def _begin_answer(self, position: int) -> None:
         self._answer = position
@@ -178,7 +174,7 @@ class NgramLookup:
         tokens = self._index.tokens
         following = tokens[end : end + count]
         if len(following) < count:
-            following += drafted[max(0, end - len(tokens)) :]
+            following += drafted
             following *= count // len(following) + 1
         return following[:count]
 
