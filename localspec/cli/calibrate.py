@@ -32,7 +32,7 @@ or the build of llama.cpp is noticed, and measured anew."""
 _EPILOG = """\
 --json prints one object, "schema": 1: target, draft (threads, threads_tried,
 seconds by width, before), target_curve, draft_step, best, pays_from, text,
-spread, kv_type, flash_attention, build, processors, not_kept.
+spread, share, kv_type, flash_attention, build, processors, not_kept.
 
 examples:
   localspec calibrate --pair demo

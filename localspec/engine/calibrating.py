@@ -28,6 +28,7 @@ from localspec.engine.costs_file import (
 )
 from localspec.engine.describing import build_words, processors, where
 from localspec.engine.messages import LoadPair, ModelSettings
+from localspec.engine.processor_share import LEAST_SHARE, processor_share
 from localspec.engine.thread_search import STEPS, VERIFICATIONS, over_default, quickest, try_threads
 from localspec.errors import LocalspecError
 from localspec.llama.context import Context
@@ -117,12 +118,14 @@ class PairCosts:
             known = {side.role: found.seconds for side in self._sides if (found := side.known())}
             missing = [side for side in self._sides if side.role not in known]
             if missing:
+                self._let_no_old_cancel_end_a_pass()
                 measured = _measured(missing, cancelled, tell, quick=True)
                 if measured is None:
                     return None
                 seconds, spread = measured
+                share = processor_share(self._sides[0].context, cancelled)
                 # What other programs disturbed, or cannot be kept, is measured again another time.
-                if spread <= STEADY:
+                if spread <= STEADY and not _is_busy(share):
                     _keep(missing, seconds, QUICK.text)
                 known |= seconds
             self.costs = PassCosts(known[TARGET], known.get(DRAFT, {}))
@@ -142,7 +145,10 @@ class PairCosts:
                 "Choose another target.",
             )
         before = [(side.threads, side.known()) for side in self._sides]
-        search = self._threads_are_free and not quick
+        self._let_no_old_cancel_end_a_pass()
+        share = processor_share(target, cancelled)
+        # Threads wait for the one whose processor is taken: on a busy machine the fewest always win.
+        search = self._threads_are_free and not quick and not _is_busy(share)
         tried = [_best_threads(side, cancelled, tell) if search else {} for side in self._sides]
         measured = _measured(self._sides, cancelled, tell, quick=quick)
         if measured is None:
@@ -167,19 +173,22 @@ class PairCosts:
             draft=found[1] if len(found) > 1 else None,
             text=text,
             spread=spread,
+            share=share,
             build=build_words(),
             processors=processors(),
             not_kept=not_kept,
         )
+
+    def _let_no_old_cancel_end_a_pass(self) -> None:
+        """The passes are short, and the new cancel is asked between them."""
+        for side in self._sides:
+            side.context.cancelled = None
 
 
 def _measured(
     sides: Sequence[_Side], cancelled: Cancelled, tell: Tell, *, quick: bool
 ) -> tuple[dict[str, dict[int, float]], float] | None:
     """Seconds of passes by width, by role, and the spread of the single passes; None when it was cancelled."""
-    for side in sides:
-        # Between passes `cancelled` is asked anyway; a cancel of the last answer must not end one.
-        side.context.cancelled = None
     effort = QUICK if quick else THOROUGH
     timed = [side.timed(quick=quick) for side in sides]
     measured = measure(timed, effort, cancelled, lambda part: tell("costs", part))
@@ -191,7 +200,6 @@ def _measured(
 def _best_threads(side: _Side, cancelled: Cancelled, tell: Tell) -> dict[int, float]:
     """Try numbers of threads and use the best from now on: the time with each, over that with the default."""
     context, chosen, default = side.context, side.threads, default_threads()
-    context.cancelled = None
     passes = STEPS if side.role == DRAFT else VERIFICATIONS
     try:
         sweeps = try_threads(
@@ -217,6 +225,11 @@ def _keep(sides: Sequence[_Side], seconds: dict[str, dict[int, float]], text: in
     except OSError as error:
         return f"{error.filename or 'the cache folder'}: {error.strerror or error}"
     return ""
+
+
+def _is_busy(share: float | None) -> bool:
+    """Whether other programs take so much that figures cannot be relied on."""
+    return share is not None and share < LEAST_SHARE
 
 
 def _stopped() -> LocalspecError:

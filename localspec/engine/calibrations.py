@@ -54,6 +54,8 @@ class Calibration:
         draft: of the draft model's passes, which put out one; None when none is loaded.
         text: tokens that stood before each pass.
         spread: by what part the slowest pass of a width took longer than its quickest, in the middle of all widths.
+        share: what part of the time of its threads a pass got before it all began: below `LEAST_SHARE` of
+            `processor_share` other programs were busy, and no threads were tried. None where a GPU computes.
         build: which llama.cpp computed, with its build flags.
         processors: what there is to compute on.
         not_kept: why the figures could not be kept for the next time; "" when they were.
@@ -63,6 +65,7 @@ class Calibration:
     draft: ModelCalibration | None
     text: int
     spread: float
+    share: float | None
     build: str
     processors: str
     not_kept: str

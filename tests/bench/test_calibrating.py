@@ -20,7 +20,9 @@ from tests.bench.explained import DRAFT, TARGET
 SECONDS = ((1, 0.111), (2, 0.114), (3, 0.135), (4, 0.165), (8, 0.224), (16, 0.361), (32, 0.66))
 OF_TARGET = ModelCalibration(2, 2, ((1, 1.31), (2, 1.0)), SECONDS, (), "")
 OF_DRAFT = ModelCalibration(2, 2, ((1, 1.2), (2, 1.0)), ((1, 0.03), (2, 0.035), (8, 0.08)), (), "")
-FOUND = Calibration(OF_TARGET, OF_DRAFT, 512, 0.04, "llama.cpp 1, CPU: AVX2", "CPU: EPYC; 2 logical processors", "")
+FOUND = Calibration(
+    OF_TARGET, OF_DRAFT, 512, 0.04, 0.98, "llama.cpp 1, CPU: AVX2", "CPU: EPYC; 2 logical processors", ""
+)
 LOADED = Loaded(TARGET, DRAFT, 4096, 2, 3.0)
 LOADING = LoadPair(ModelSettings(Path("big.gguf")), ModelSettings(Path("small.gguf")))
 
@@ -100,6 +102,9 @@ def test_rough_figures_and_those_that_were_not_kept_are_called_so() -> None:
     assert "Take this as rough" not in told()
     assert "Kept: the automatic draft length starts from these figures." in told()
     assert "passes of the same width differed by 80%" in told(replace(FOUND, spread=0.8))
+    busy = told(replace(FOUND, share=0.4))
+    assert "A pass got 40% of the processor time it could use" in busy
+    assert "Take this as rough" not in told(replace(FOUND, share=None))
     assert "could not be kept for the next time: the disk is full" in told(replace(FOUND, not_kept="the disk is full"))
 
 

@@ -19,7 +19,7 @@ from localspec.engine import calibrating, thread_search
 from localspec.engine.calibrating import measured_on, threads_for
 from localspec.engine.calibrations import Calibrate, Calibration, CalibrationProgress
 from localspec.engine.client import EngineClient
-from localspec.engine.costs_file import keep_costs, keep_threads, recall_costs
+from localspec.engine.costs_file import keep_costs, keep_threads, recall_costs, recall_threads
 from localspec.engine.messages import Loaded, LoadPair, LoadProgress, MeasurePasses, ModelSettings
 from localspec.engine.pair import LoadedPair
 from localspec.errors import LocalspecError
@@ -40,6 +40,7 @@ def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibrating, "THOROUGH", LITTLE)
     # Other work on the machine must not decide whether a test finds what was kept.
     monkeypatch.setattr(calibrating, "STEADY", float("inf"))
+    monkeypatch.setattr(calibrating, "LEAST_SHARE", 0.0)
     monkeypatch.setattr(thread_search, "_SECONDS", 0.0)
 
 
@@ -111,10 +112,11 @@ def test_costs_come_later_where_the_load_did_not_ask_for_them(asked: LoadPair) -
     pair.close()
 
 
+@pytest.mark.parametrize(("name", "value"), [("STEADY", -1.0), ("LEAST_SHARE", 1.1)])
 def test_figures_that_other_programs_disturbed_are_used_and_not_kept(
-    asked: LoadPair, monkeypatch: pytest.MonkeyPatch
+    asked: LoadPair, monkeypatch: pytest.MonkeyPatch, name: str, value: float
 ) -> None:
-    monkeypatch.setattr(calibrating, "STEADY", -1.0)
+    monkeypatch.setattr(calibrating, name, value)
     pair, _ = loaded(asked)
     assert pair.costs is not None
     assert not locations.pass_costs_file().exists()
@@ -214,6 +216,22 @@ def test_a_calibration_looks_for_the_best_threads_where_nobody_named_a_number(
     assert pair.loaded.threads == 1
     assert [context.options.threads for context in pair.contexts] == [1, 1]
     assert threads_for(free, free.target, "target") == 1
+    pair.close()
+
+
+def test_on_a_busy_machine_numbers_of_threads_are_not_compared(
+    asked: LoadPair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrating, "LEAST_SHARE", 1.1)
+    monkeypatch.setattr(calibrating, "default_threads", lambda: 1)
+    pair, _ = loaded(replace(asked, threads=None, costs=False))
+    found = pair.calibrated(Calibrate(), never, lambda *_: None)
+    assert found.target.tried == ()
+    assert found.share is not None
+    assert 0 < found.share <= 1
+    on = measured_on(asked, asked.target, "target")
+    assert on is not None
+    assert recall_threads(on) is None
     pair.close()
 
 

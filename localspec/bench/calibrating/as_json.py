@@ -18,6 +18,8 @@ Times are in seconds.
     text            tokens that stood before each pass
     spread          by what part the slowest pass of a width took longer than its quickest; above 0.5 the machine had
                     other work
+    share           what part of the processor time it could use a pass got: below 0.7 other programs were busy, and no
+                    threads were tried; null where a GPU computes
     kv_type, flash_attention, build, processors     what it was measured with and on
     not_kept        why the figures could not be kept for the next time; null when they were
 """
@@ -54,6 +56,7 @@ def calibration_as_json(found: Calibration, loaded: Loaded, loading: LoadPair) -
         "pays_from": None if paying.pays_from is None else paying.pays_from / 100,
         "text": found.text,
         "spread": found.spread,
+        "share": found.share,
         "kv_type": loading.kv_type,
         "flash_attention": loading.flash_attention,
         "build": found.build,

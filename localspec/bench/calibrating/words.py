@@ -8,9 +8,10 @@ from localspec.bench.plots import Curve, Glyphs, plot
 from localspec.decoding.measuring import STEADY
 from localspec.engine.calibrations import Calibration, ModelCalibration
 from localspec.engine.messages import Loaded, LoadPair
+from localspec.engine.processor_share import LEAST_SHARE
 
 _SHOWN_WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32)
-_SHOWN_ACCEPTANCES = range(30, 101, 10)
+_SHOWN_ACCEPTANCES = (30, 40, 50, 60, 70, 80, 90, 95)
 _COMPARED_WIDTHS = (1, 4, 8)
 _NOTICEABLE = 0.05
 
@@ -158,7 +159,13 @@ def _before(found: Calibration) -> list[str]:
 
 def _reliance(found: Calibration) -> list[str]:
     lines: list[str] = []
-    if found.spread > STEADY:
+    busy = found.share is not None and found.share < LEAST_SHARE
+    if busy:
+        lines += paragraph(
+            f"Take this as rough: other programs were busy. A pass got {found.share:.0%} of the processor time it "
+            "could use, so no numbers of threads were compared. Calibrate again when it has nothing else to do."
+        )
+    elif found.spread > STEADY:
         lines += paragraph(
             f"Take this as rough: passes of the same width differed by {found.spread:.0%}. The machine had other "
             "work; calibrate again when it has not."
