@@ -107,6 +107,8 @@ async def died(chatting: Chatting) -> None:
     chatting.engine.dies_after = 9
     await chatting.ask(QUESTION)
     await chatting.until(lambda: chatting.services.engine.stage is Stage.FAILED)
+    # In the answer, and in the notice that takes room from it.
+    await chatting.until(lambda: "│ It was killed." in chatting.screen and "█ It was killed." in chatting.screen)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

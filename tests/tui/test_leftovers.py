@@ -71,7 +71,7 @@ async def drop_down(chatting: Chatting) -> None:
 
 async def comparison(chatting: Chatting) -> None:
     await by_key("ctrl+g")(chatting)
-    await chatting.until(lambda: "run again" in chatting.screen or "paid" in chatting.screen)
+    await chatting.until(lambda: "same text" in chatting.screen)
 
 
 async def sides_of_a_comparison(chatting: Chatting) -> None:
@@ -102,15 +102,13 @@ async def test_what_was_opened_and_closed_is_gone(start: Start, open_: Callable[
         await chatting.ready()
         await chatting.ask("Where?")
 
-        async def open_and_close(times: int) -> Counter[str]:
-            for _ in range(times):
-                await open_(chatting)
-                await closed(chatting)
-            await chatting.pilot.pause()
-            return live()
+        for _ in range(2):
+            await open_(chatting)
+            await closed(chatting)
+        before = live()
+        for _ in range(TIMES):
+            await open_(chatting)
+            await closed(chatting)
 
-        before = await open_and_close(2)
-        after = await open_and_close(TIMES)
-        more = after - before
-
-        assert more.total() <= FEW * TIMES, more.most_common(10)
+        # What closes a screen goes on for a moment after another one is on top.
+        await chatting.until(lambda: (live() - before).total() <= FEW * TIMES)

@@ -42,7 +42,7 @@ class Shown(Generic[Result]):
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
-    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         """Let the app run until `condition` is true."""
         deadline = time.monotonic() + seconds
         while not condition():
