@@ -26,6 +26,8 @@ from localspec.errors import EngineDiedError, LocalspecError
 START_MARK = b"localspec engine\n"
 """The child writes this line before its first reply: whatever a start-up file of Python printed stands before it."""
 
+_TUNABLES = "GLIBC_TUNABLES"
+
 _PATIENCE_SECONDS = 2.0
 _LOGS_KEPT = 10
 _LOG_PART_BYTES = 65536
@@ -170,6 +172,7 @@ def _start(log_file: Path) -> subprocess.Popen[bytes]:
         "PYTHONPATH": os.pathsep.join(sys.path),
         # llama.cpp would start a debugger on itself to print a backtrace.
         "GGML_NO_BACKTRACE": "1",
+        **huge_pages(os.environ.get(_TUNABLES, "")),
     }
     try:
         with log_file.open("wb") as log, _interrupts_held_back():
@@ -182,6 +185,18 @@ def _start(log_file: Path) -> subprocess.Popen[bytes]:
             )
     except OSError as error:
         raise LocalspecError("The engine could not be started", f"The system says: {error}.") from error
+
+
+def huge_pages(tunables: str) -> dict[str, str]:
+    """Ask the C library to ask Linux for large pages, as most distributions give them to those who ask.
+
+    A pass reads all weights once: with pages of 4 KiB the processor looks up a new address every few cache lines. On
+    two cores of an EPYC a Q8_0 model of 1.6 GB took 64 ms a token instead of 80, and 125 instead of 151 for four.
+    Other C libraries ignore the variable.
+    """
+    if sys.platform != "linux" or "glibc.malloc.hugetlb" in tunables:
+        return {}
+    return {_TUNABLES: ":".join(filter(None, (tunables, "glibc.malloc.hugetlb=1")))}
 
 
 @contextlib.contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pytest
 from localspec import locations
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import LoadPair
+from localspec.engine.process import huge_pages
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -219,3 +222,29 @@ def test_a_log_folder_that_cannot_be_written_is_told_in_words(tmp_path: Path, mo
     with pytest.raises(Exception, match="log cannot be written") as caught:
         EngineClient().start()
     assert "LOCALSPEC_DATA_DIR" in str(caught.value)
+
+
+@pytest.mark.skipif(
+    not Path("/sys/kernel/mm/transparent_hugepage").exists() or platform.libc_ver()[0] != "glibc",
+    reason="no large pages are given to those who ask",
+)
+def test_the_weights_lie_in_memory_that_asks_for_large_pages(ready: EngineClient, smollm2: Path) -> None:
+    mappings = Path(f"/proc/{ready.pid}/smaps").read_text().split("VmFlags:")
+    # The flags of a mapping follow its size, and begin what is left of the next.
+    sizes = [int(re.search(r"^Size:\s+(\d+) kB", mapping, re.MULTILINE)[1]) * 1024 for mapping in mappings[:-1]]
+    flags = [mapping.partition("\n")[0].split() for mapping in mappings[1:]]
+    asking = sum(size for size, found in zip(sizes, flags, strict=True) if "hg" in found)
+    assert asking > smollm2.stat().st_size / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is asked")
+@pytest.mark.parametrize(
+    ("set_by_the_person", "wanted"),
+    [
+        ("", {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
+        ("glibc.malloc.check=0", {"GLIBC_TUNABLES": "glibc.malloc.check=0:glibc.malloc.hugetlb=1"}),
+        ("glibc.malloc.hugetlb=0", {}),
+    ],
+)
+def test_what_a_person_asks_of_the_c_library_stays(set_by_the_person: str, wanted: dict[str, str]) -> None:
+    assert huge_pages(set_by_the_person) == wanted
