@@ -18,7 +18,7 @@ VERIFIED_WIDTHS = (1, 2, 4, 8, 3, 5, 6, 16, 12, 32, 24)
 
 EVERY_WIDTH = (*VERIFIED_WIDTHS, *sorted(set(range(1, WIDEST + 1)) - set(VERIFIED_WIDTHS)))
 
-READ_WIDTHS = (1, 2, 8, 32, 4, 16)
+READ_WIDTHS = (1, 2, 8, 4, 32, 16)
 """Widths of the draft model's passes: mostly one token, a few after a draft accepted whole, more after a lookup's."""
 
 _LEAST_WIDTHS = 3

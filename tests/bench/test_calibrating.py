@@ -104,6 +104,7 @@ def test_rough_figures_and_those_that_were_not_kept_are_called_so() -> None:
     assert "passes of the same width differed by 80%" in told(replace(FOUND, spread=0.8))
     busy = told(replace(FOUND, share=0.4))
     assert "A pass got 40% of the processor time it could use" in busy
+    assert "Numbers of threads were not compared" in busy
     assert "Take this as rough" not in told(replace(FOUND, share=None))
     assert "could not be kept for the next time: the disk is full" in told(replace(FOUND, not_kept="the disk is full"))
 

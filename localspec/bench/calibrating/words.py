@@ -86,7 +86,7 @@ def _lengths(found: Calibration, glyphs: Glyphs) -> list[str]:
         )
         return [*none, *_lookup_too(found)]
     points = tuple(
-        (float(percent), float(best.drafted)) for percent, best in enumerate(paying.best) if percent % 5 == 0
+        (float(percent), float(best.drafted)) for percent, best in enumerate(paying.best[:96]) if percent % 5 == 0
     )
     rows = [("acceptance", *(f"{percent} %" for percent in _SHOWN_ACCEPTANCES))]
     shown = [paying.best[percent] for percent in _SHOWN_ACCEPTANCES]
@@ -128,6 +128,8 @@ def _threads(found: Calibration, loading: LoadPair) -> list[str]:
         return paragraph(
             f"The number of threads is yours: {loading.threads}. Without --threads the best is looked for."
         )
+    if _is_busy(found):
+        return paragraph("Numbers of threads were not compared: other programs were busy, and the fewest would win.")
     lines: list[str] = []
     for role, model in _models(found):
         if len(model.tried) > 1:
@@ -159,11 +161,10 @@ def _before(found: Calibration) -> list[str]:
 
 def _reliance(found: Calibration) -> list[str]:
     lines: list[str] = []
-    busy = found.share is not None and found.share < LEAST_SHARE
-    if busy:
+    if _is_busy(found):
         lines += paragraph(
             f"Take this as rough: other programs were busy. A pass got {found.share:.0%} of the processor time it "
-            "could use, so no numbers of threads were compared. Calibrate again when it has nothing else to do."
+            "could use. Calibrate again when the machine has nothing else to do."
         )
     elif found.spread > STEADY:
         lines += paragraph(
@@ -173,6 +174,10 @@ def _reliance(found: Calibration) -> list[str]:
     if found.not_kept:
         return lines + paragraph(f"This could not be kept for the next time: {found.not_kept}.")
     return lines + paragraph("Kept: the automatic draft length starts from these figures.")
+
+
+def _is_busy(found: Calibration) -> bool:
+    return found.share is not None and found.share < LEAST_SHARE
 
 
 def _models(found: Calibration) -> list[tuple[str, ModelCalibration]]:
