@@ -26,10 +26,12 @@ def test_every_setting_has_one_key_and_every_key_a_setting() -> None:
     assert [key.name for key in KEYS] == [field.name for field in fields(Settings)]
 
 
-def test_the_defaults_are_those_of_the_engine() -> None:
+def test_the_defaults_are_those_of_the_engine_but_for_the_draft_which_is_automatic_and_hybrid() -> None:
     settings = Settings()
     assert settings.sampling() == SamplingSettings()
-    assert settings.speculating(with_draft=True) == SpeculationSettings()
+    plain = Settings(drafter="model", draft_length=3)
+    assert plain.speculating(with_draft=True) == SpeculationSettings()
+    assert settings.speculating(with_draft=True) == SpeculationSettings(drafter="hybrid", draft_length="auto")
     target = Path("target.gguf")
     assert settings.loading(target, None) == LoadPair(ModelSettings(target))
     assert keys.LONGEST_DRAFT == LONGEST_DRAFT
@@ -68,7 +70,7 @@ def test_a_target_on_the_command_line_hides_the_pair_and_the_draft_of_the_file()
         ("top_k", "2.5", "--top-k must be a whole number, 0 or more, not '2.5'"),
         ("repetition_penalty", "0", "--repetition-penalty must be a number above 0, not '0'"),
         ("penalty_window", "-2", "--penalty-window must be a whole number, -1 or more, not '-2'"),
-        ("draft_length", "32", "--draft-length must be a whole number from 0 to 31, not '32'"),
+        ("draft_length", "32", "--draft-length must be auto or a whole number from 0 to 31, not '32'"),
         ("seed", "-1", "--seed must be a whole number from 0 to 18446744073709551615, not '-1'"),
         ("acceptance", "lucky", "--acceptance must be one of auto, greedy, rejection, coupled, typical, not 'lucky'"),
         ("kv_type", "q9", "--kv-type must be one of f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl, not 'q9'"),
@@ -173,8 +175,33 @@ def test_greedy_acceptance_above_temperature_zero_is_refused() -> None:
         merge({"acceptance": "greedy"})
 
 
-def test_nothing_is_drafted_when_speculation_is_off_or_drafts_are_empty() -> None:
-    assert Settings().drafts
-    assert not Settings(speculation=False).drafts
-    assert not Settings(draft_length=0).drafts
-    assert not Settings().speculating(with_draft=False).enabled
+def test_nothing_is_drafted_when_speculation_is_off_or_drafts_are_empty_or_nobody_guesses() -> None:
+    assert Settings().speculates
+    for settings in (Settings(speculation=False), Settings(draft_length=0), Settings(drafter="none")):
+        assert not settings.speculates
+        assert not settings.needs_draft
+        assert not settings.needs_costs
+        assert not settings.speculating(with_draft=True).speculates
+
+
+def test_a_draft_model_is_needed_where_it_may_guess_and_costs_where_they_decide() -> None:
+    assert Settings().needs_draft
+    assert Settings(drafter="model").needs_draft
+    assert not Settings(drafter="ngram").needs_draft
+    assert Settings(drafter="ngram").needs_costs
+    assert not Settings(draft_length=3).needs_costs
+    assert Settings().loading(Path("t.gguf"), None).costs
+    assert not Settings(draft_length=3).loading(Path("t.gguf"), None).costs
+
+
+@pytest.mark.parametrize(("drafter", "alone"), [("hybrid", "ngram"), ("ngram", "ngram"), ("model", "none")])
+def test_without_a_draft_model_the_text_guesses_alone(drafter: str, alone: str) -> None:
+    speculation = Settings(drafter=drafter).speculating(with_draft=False)
+    assert speculation.drafter == alone
+    assert speculation.speculates == (alone != "none")
+    assert Settings(drafter=drafter).speculating(with_draft=True).drafter == drafter
+
+
+def test_a_draft_length_is_a_number_or_auto() -> None:
+    assert merge(from_flags({"draft_length": "7"})).draft_length == 7
+    assert merge(from_flags({"draft_length": "auto"}), {}, {"draft_length": 7}).draft_length == "auto"

@@ -3,8 +3,9 @@
     off         speculation off
     on          as the settings have it
     3           3 tokens a draft (0 to 31)
+    auto        as many as pay, decided token by token
     coupled     an acceptance rule: greedy, rejection, coupled, typical
-    model       a drafter
+    model       a drafter: model, ngram, hybrid
     t0.8        a temperature
     pair=NAME   another pair of models
 
@@ -21,20 +22,21 @@ from typing import Any
 
 from localspec.chat.events import SpeculationSettings
 from localspec.decoding.acceptance import ACCEPTANCE_RULES
-from localspec.decoding.draft_length import LONGEST_DRAFT
+from localspec.decoding.draft_length import AUTO, LONGEST_DRAFT, WantedLength
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import UsageError
 
-DRAFTERS = ("model",)
+DRAFTERS = ("model", "ngram", "hybrid")
 """Drafters an arm can name."""
 
 RULES = tuple(rule for rule in ACCEPTANCE_RULES if rule != "auto")
 """Acceptance rules an arm can name."""
 
 _THERE_ARE = (
-    f"There are: off, on, a draft length from 0 to {LONGEST_DRAFT}, {', '.join((*DRAFTERS, *RULES))}, a temperature "
-    "such as t0.8, pair=NAME, and several of them joined by +."
+    f"There are: off, on, a draft length from 0 to {LONGEST_DRAFT} or auto, {', '.join((*DRAFTERS, *RULES))}, a "
+    "temperature such as t0.8, pair=NAME, and several of them joined by +."
 )
+_WORDS = {AUTO: "draft_length", **dict.fromkeys(DRAFTERS, "drafter"), **dict.fromkeys(RULES, "acceptance")}
 _TEMPERATURE = re.compile(r"t(\d+(?:\.\d+)?|\.\d+)")
 
 
@@ -54,7 +56,7 @@ class Arm:
 
     name: str
     speculates: bool = True
-    draft_length: int | None = None
+    draft_length: WantedLength | None = None
     drafter: str | None = None
     acceptance: str | None = None
     temperature: float | None = None
@@ -128,10 +130,8 @@ def _setting(word: str, arm: str) -> tuple[str, Any]:
         return "speculates", word == "on"
     if word.isascii() and word.isdigit() and int(word) <= LONGEST_DRAFT:
         return "draft_length", int(word)
-    if word in DRAFTERS:
-        return "drafter", word
-    if word in RULES:
-        return "acceptance", word
+    if word in _WORDS:
+        return _WORDS[word], word
     if (found := _TEMPERATURE.fullmatch(word)) and math.isfinite(float(found[1])):
         return "temperature", float(found[1])
     if word.startswith("pair=") and word != "pair=":

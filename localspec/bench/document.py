@@ -30,8 +30,9 @@ Version 1 ("schema": 1; a later version changes the number when a key changes it
     report        kinds and arms; for each arm its baseline, and figures by kind ("all" for all): generations;
                   tokens_per_second and time_to_first_token as median and quartiles; speed_up (ratio of medians over
                   the baseline, over all kinds their geometric mean; with its 95 % interval or null; real: whether the
-                  interval leaves out 1); acceptance, conditional_acceptance by position, tau, draft_lengths (rounds by
-                  tokens drafted), time (shares of target, draft, other), joules_per_token
+                  interval leaves out 1); acceptance, conditional_acceptance by position, predicted_acceptance and
+                  judged_acceptance, by_source, tau, draft_lengths (rounds by tokens drafted), time (shares of target,
+                  draft, other), joules_per_token
 """
 
 from __future__ import annotations
@@ -168,6 +169,9 @@ def _figures(figures: Figures) -> dict[str, Any]:
         "speed_up": ratio_as_json(figures.speed_up),
         "acceptance": statistics.acceptance,
         "conditional_acceptance": list(figures.conditional),
+        "predicted_acceptance": statistics.predicted_acceptance,
+        "judged_acceptance": statistics.judged_acceptance,
+        "by_source": statistics.as_json()["by_source"],
         "tau": statistics.tau,
         "draft_lengths": {str(length): rounds for length, rounds in figures.draft_lengths},
         "time": {

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from localspec.decoding.rounds import Origin
 from localspec.decoding.statistics import DecodingStatistics
 
 
@@ -112,14 +111,20 @@ def from_json(values: Mapping[str, Any]) -> Record:
     counts = values["statistics"]
     statistics = DecodingStatistics(
         **{name: counts[name] for name in _COUNTS},
+        **{name: counts[name] for name in _PREDICTED if name in counts},
         drafted_at=tuple(counts["drafted_at"]),
         accepted_at=tuple(counts["accepted_at"]),
         origins=tuple((origin, count) for origin, count in counts["origins"].items() if count),
+        by_source=tuple(
+            (source, each["drafted"], each["accepted"]) for source, each in counts.get("by_source", {}).items()
+        ),
     )
     return Record(**{**known, "token_ids": tuple(values["token_ids"]), "rounds": rounds, "statistics": statistics})
 
 
 _COUNTS = ("rounds", "emitted", "drafted", "accepted", "seconds", "target_seconds", "draft_seconds")
+_PREDICTED = ("judged", "judged_kept", "judged_expected")
+"""As `_COUNTS`; documents of before there were predictions have none."""
 
 
 def statistics_as_json(statistics: DecodingStatistics) -> dict[str, Any]:
@@ -127,12 +132,7 @@ def statistics_as_json(statistics: DecodingStatistics) -> dict[str, Any]:
     return {
         **{name: getattr(statistics, name) for name in _COUNTS},
         "other_seconds": statistics.other_seconds,
-        "acceptance": statistics.acceptance,
-        "drafted_at": list(statistics.drafted_at),
-        "accepted_at": list(statistics.accepted_at),
-        "acceptance_by_position": list(statistics.acceptance_by_position),
-        "tau": statistics.tau,
-        "origins": {str(origin): 0 for origin in Origin} | dict(statistics.origins),
+        **statistics.as_json(),
     }
 
 
@@ -143,11 +143,17 @@ def summed(statistics: Iterable[DecodingStatistics]) -> DecodingStatistics:
     for part in parts:
         for origin, count in part.origins:
             origins[origin] = origins.get(origin, 0) + count
+    guesses: dict[str, tuple[int, int]] = {}
+    for part in parts:
+        for source, drafted, accepted in part.by_source:
+            before = guesses.get(source, (0, 0))
+            guesses[source] = (before[0] + drafted, before[1] + accepted)
     return DecodingStatistics(
-        **{name: sum(getattr(part, name) for part in parts) for name in _COUNTS},
+        **{name: sum(getattr(part, name) for part in parts) for name in (*_COUNTS, *_PREDICTED)},
         drafted_at=_columns(part.drafted_at for part in parts),
         accepted_at=_columns(part.accepted_at for part in parts),
         origins=tuple(origins.items()),
+        by_source=tuple((source, *both) for source, both in guesses.items()),
     )
 
 

@@ -8,6 +8,7 @@ from localspec.bench.comparison import Comparison
 from localspec.bench.document import Document
 from localspec.bench.intervals import Ratio
 from localspec.bench.report import Figures, Report, Spread
+from localspec.decoding.statistics import DecodingStatistics
 
 _MEANINGS = (
     "gain: tokens/s over those of the baseline, as a ratio of medians; over all kinds",
@@ -113,6 +114,20 @@ def _draft_lines(report: Report) -> Iterator[str]:
         rounds = sum(count for _, count in figures.draft_lengths)
         lengths = ", ".join(f"{length}: {count / rounds:.0%}" for length, count in figures.draft_lengths)
         yield f"  rounds by draft length: {lengths}"
+        yield from _guess_lines(figures.statistics)
+
+
+def _guess_lines(statistics: DecodingStatistics) -> Iterator[str]:
+    """Who guessed, where there are several; and what was expected of the guesses, where that was said."""
+    if len(statistics.by_source) > 1:
+        each = (
+            f"{source}: {drafted / statistics.drafted:.0%}, {accepted / drafted:.0%} of them kept"
+            for source, drafted, accepted in statistics.by_source
+        )
+        yield f"  guesses by source: {'; '.join(each)}"
+    if statistics.judged:
+        predicted, kept = statistics.predicted_acceptance, statistics.judged_acceptance
+        yield f"  of {statistics.judged:,} guesses examined {predicted:.0%} were expected to be kept; {kept:.0%} were"
 
 
 def _verdicts(report: Report) -> Iterator[str]:

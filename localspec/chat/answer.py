@@ -55,11 +55,12 @@ class AnswerInProgress:
             ),
             drafted=len(finished.drafted),
             accepted=finished.accepted,
-            source=finished.source,
+            sources=finished.sources,
             seconds=finished.seconds,
             context_used=context_used,
             target_seconds=finished.target_seconds,
             draft_seconds=finished.draft_seconds,
+            predicted=tuple(each.acceptance for each in finished.predictions),
         )
 
     def whole_tokens(self) -> tuple[list[int], str]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from localspec.decoding.rounds import DraftPass, Finish, Origin, Round
+from localspec.decoding.draft_length import WantedLength
+from localspec.decoding.rounds import DraftPass, Finish, Origin, Prediction, Round
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
+
+if TYPE_CHECKING:
+    from localspec.decoding.outlook import Outlook
 
 
 class Role(StrEnum):
@@ -35,16 +40,21 @@ class SpeculationSettings:
 
     Attributes:
         enabled: False is the same loop with an empty draft.
-        drafter: "model" or "none".
-        draft_length: tokens per draft, 0 to 31.
+        drafter: "model", "ngram", "hybrid" or "none".
+        draft_length: tokens per draft, 0 to 31, or "auto".
         acceptance: "auto" (greedy at temperature 0, else rejection), "greedy", "rejection", "coupled" or
             "typical" (not the target's distribution).
     """
 
     enabled: bool = True
     drafter: str = "model"
-    draft_length: int = 3
+    draft_length: WantedLength = 3
     acceptance: str = "auto"
+
+    @property
+    def speculates(self) -> bool:
+        """Whether guesses are asked for."""
+        return self.enabled and self.drafter != "none" and self.draft_length != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,31 +115,34 @@ class AnswerRound:
         tokens: the emitted tokens, in order.
         drafted: how many tokens were guessed.
         accepted: how many of them were kept.
-        source: the drafter.
+        sources: `drafted` entries; where each guess came from: "model", "ngram".
         seconds: wall time of the round.
         context_used: tokens of the context now taken.
         target_seconds: of `seconds`, inside the target's pass.
         draft_seconds: of `seconds`, inside the draft model's passes.
+        predicted: `drafted` entries; the chance that a guess is kept, those before it being kept, as it was predicted.
+            Empty where the draft-length rule predicts nothing.
     """
 
     tokens: tuple[AnswerToken, ...]
     drafted: int
     accepted: int
-    source: str
+    sources: tuple[str, ...]
     seconds: float
     context_used: int
     target_seconds: float = 0.0
     draft_seconds: float = 0.0
+    predicted: tuple[float, ...] = ()
 
     def counted(self) -> Round:
-        """The round as `DecodingStatistics.plus` counts it: of the guesses only the number is known here."""
+        """The round as `DecodingStatistics.plus` counts it: of a guess its id is not known here, nor its level."""
         return Round(
             drafted=(0,) * self.drafted,
             accepted=self.accepted,
             tokens=tuple(token.id for token in self.tokens),
             origins=tuple(token.origin for token in self.tokens),
-            sources=(self.source,) * self.drafted,
-            predictions=(),
+            sources=self.sources,
+            predictions=tuple(Prediction(0, acceptance) for acceptance in self.predicted),
             passes=(DraftPass(1, self.draft_seconds),),
             target_seconds=self.target_seconds,
             seconds=self.seconds,
@@ -154,6 +167,10 @@ class AnswerEnd:
         context_used: tokens of the context taken.
         context_size: tokens the context can hold.
         dropped_messages: how many of the oldest messages were left out to make the prompt fit.
+        drafter: the one that was used: "none" also where the one asked for was not there.
+        draft_length: as it was asked for; 0 when nothing was to be guessed.
+        outlook: what guesses of the draft model promise on this machine by now; None where no draft model guessed, or
+            the draft length was fixed.
     """
 
     finish: Finish
@@ -169,6 +186,9 @@ class AnswerEnd:
     context_used: int
     context_size: int
     dropped_messages: int = 0
+    drafter: str = "none"
+    draft_length: WantedLength = 0
+    outlook: Outlook | None = None
 
 
 AnswerEvent = PromptProgress | AnswerRound | AnswerEnd

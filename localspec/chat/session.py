@@ -6,10 +6,18 @@ import secrets
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from localspec.chat.answer import AnswerInProgress
-from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerRound, Message, PromptProgress
+from localspec.chat.events import (
+    AnswerEnd,
+    AnswerEvent,
+    AnswerRequest,
+    AnswerRound,
+    Message,
+    PromptProgress,
+    SpeculationSettings,
+)
 from localspec.chat.fitting import Fitted, fit
 from localspec.chat.prompt import Prompt, PromptWriter, Transcript
 from localspec.chat.stream import AnswerStream
@@ -17,14 +25,30 @@ from localspec.chat.template import ChatTemplate
 from localspec.chat.thinking import CLOSING, OPENING, ThinkingMarker, leaves_thinking_open
 from localspec.chat.tokenizer import Tokenizer
 from localspec.decoding.acceptance import AcceptanceRule, rule_for
-from localspec.decoding.draft_length import FixedLength
+from localspec.decoding.adaptive_length import AdaptiveLength
+from localspec.decoding.draft_length import DraftLength, FixedLength
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.language_model import LanguageModel, keep_common_prefix
 from localspec.decoding.loop import speculate
+from localspec.decoding.outlook import Outlook
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Finish, Round, Turn, never
+from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import LocalspecError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Guessing:
+    """How a session may guess.
+
+    Attributes:
+        drafters: the sources of guesses a request may name. One that is not here counts as no guesses.
+        adaptive: makes the draft-length rule of an answer whose length is AUTO; None refuses such requests.
+    """
+
+    drafters: Sequence[Drafter] = ()
+    adaptive: Callable[[SamplingSettings], DraftLength] | None = None
 
 
 class ChatSession:
@@ -39,7 +63,7 @@ class ChatSession:
         target: LanguageModel,
         tokenizer: Tokenizer,
         template: ChatTemplate,
-        drafters: Sequence[Drafter] = (),
+        guessing: Guessing | None = None,
         interruptions: tuple[type[Exception], ...] = (),
     ) -> None:
         """Begin with whatever the caches hold.
@@ -48,13 +72,15 @@ class ChatSession:
             target: the model whose text it is.
             tokenizer: the target's.
             template: renders conversations.
-            drafters: the sources of guesses a request may name. One that is not here counts as no guesses.
+            guessing: what requests may ask for; None for no guesses.
             interruptions: what a model raises when a cancel ends one of its passes half-way.
         """
         self._target = target
         self._tokenizer = tokenizer
-        self._drafters = {drafter.name: drafter for drafter in drafters}
+        guessing = guessing or Guessing()
+        self._drafters = {drafter.name: drafter for drafter in guessing.drafters}
         self._interruptions = interruptions
+        self._adaptive = guessing.adaptive
         self._writer = PromptWriter(template, tokenizer)
         self._template_stop = template.stop
         self._transcript = Transcript(tokenizer)
@@ -83,7 +109,7 @@ class ChatSession:
             LocalspecError: the template refuses the conversation, or a model failed.
         """
         began = time.perf_counter()
-        turn = _turn(request, self._tokenizer.end_tokens, cancelled)
+        turn = self._turn(request, cancelled)
         turn = replace(turn, rule=rule or turn.rule)
         drafter = self._drafter(request)
         fitted = fit(request, self._target.capacity, self._encode, self._dropped)
@@ -118,7 +144,40 @@ class ChatSession:
             context_used=self._target.length,
             context_size=self._target.capacity,
             dropped_messages=fitted.dropped,
+            drafter=drafter.name,
+            draft_length=request.speculation.draft_length if drafter.name != "none" else 0,
+            outlook=_outlook(drafter, turn.draft_length),
         )
+
+    def _turn(self, request: AnswerRequest, cancelled: Callable[[], bool]) -> Turn:
+        """The settings of one answer, with a seed drawn when the request names none."""
+        _require_possible(request)
+        sampling = request.sampling
+        if sampling.seed is None:
+            sampling = replace(sampling, seed=secrets.randbits(32))
+        try:
+            return Turn(
+                sampling=sampling,
+                rule=rule_for(request.speculation.acceptance, sampling),
+                draft_length=self._length(request.speculation, sampling),
+                end_tokens=self._tokenizer.end_tokens,
+                max_tokens=request.max_tokens,
+                cancelled=cancelled,
+            )
+        except ValueError as error:
+            words = str(error)
+            raise UsageError(
+                "These settings cannot be used", f"{words[:1].upper()}{words[1:]}.", "Change that setting."
+            ) from error
+
+    def _length(self, speculation: SpeculationSettings, sampling: SamplingSettings) -> DraftLength:
+        if not speculation.speculates:
+            return FixedLength(0)
+        if isinstance(speculation.draft_length, int):
+            return FixedLength(speculation.draft_length)
+        if self._adaptive is None:
+            raise ValueError("without measured costs the draft length cannot be automatic")
+        return self._adaptive(sampling)
 
     def _drafter(self, request: AnswerRequest) -> Drafter:
         wanted = self._drafters.get(request.speculation.drafter)
@@ -178,32 +237,18 @@ class ChatSession:
             drafter.agree(len(kept))
 
 
-def _turn(request: AnswerRequest, end_tokens: frozenset[int], cancelled: Callable[[], bool]) -> Turn:
-    """The settings of one answer, with a seed drawn when the request names none."""
-    sampling = request.sampling
-    if sampling.seed is None:
-        sampling = replace(sampling, seed=secrets.randbits(32))
-    speculation = request.speculation
+def _outlook(drafter: Drafter, length: DraftLength) -> Outlook | None:
+    """What guesses of the draft model promise; None where it does not guess, or nobody predicts."""
+    return length.outlook() if drafter.name in {"model", "hybrid"} and isinstance(length, AdaptiveLength) else None
+
+
+def _require_possible(request: AnswerRequest) -> None:
     if not request.messages:
         raise UsageError("There is nothing to answer", "The conversation is empty.", "Type a message.")
     if "" in request.stop:
         raise UsageError("A stop string is empty", "An empty string is found everywhere.", "Leave it out.")
     if request.max_tokens is not None and request.max_tokens < 0:
         raise UsageError("The token limit is negative", f"It is {request.max_tokens}.", "Use 0 or more.")
-    try:
-        return Turn(
-            sampling=sampling,
-            rule=rule_for(speculation.acceptance, sampling),
-            draft_length=FixedLength(speculation.draft_length),
-            end_tokens=end_tokens,
-            max_tokens=request.max_tokens,
-            cancelled=cancelled,
-        )
-    except ValueError as error:
-        words = str(error)
-        raise UsageError(
-            "These settings cannot be used", f"{words[:1].upper()}{words[1:]}.", "Change that setting."
-        ) from error
 
 
 def _next_round(rounds: Iterator[Round]) -> Round | None:

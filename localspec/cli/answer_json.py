@@ -12,15 +12,24 @@ Version 1 of the object ("schema": 1; a later version changes the number when a 
     timings     load_seconds, prompt_seconds, time_to_first_token, decode_seconds and of those target_seconds,
                 draft_seconds, other_seconds; tokens_per_second = answer tokens / decode_seconds
     statistics  rounds (target passes), drafted, accepted, acceptance = accepted / drafted; by position in the draft:
-                drafted_at, accepted_at, acceptance_by_position = accepted_at / drafted_at; tau = answer tokens /
-                rounds; origins: how many tokens were draft, correction, bonus, plain
+                drafted_at, accepted_at, acceptance_by_position = accepted_at / drafted_at; rounds_by_length: how many
+                rounds drafted 0 tokens, 1, 2, ...; by_source: drafted and accepted of "model" and "ngram"; of the
+                guesses whose acceptance was predicted and that the target decided on judged, judged_kept,
+                judged_expected, and predicted_acceptance = judged_expected / judged beside judged_acceptance =
+                judged_kept / judged; tau = answer tokens / rounds; origins: how many tokens were draft, correction,
+                bonus, plain
+    drafting    drafter: the one used, "none" where the one asked for was not there; draft_length as asked for, a number
+                or "auto"; why: in words why that drafts little or pays, "" when there is nothing to say; outlook: what
+                guesses of the draft model promise on this machine, null without an automatic length or a draft model:
+                acceptance (predicted), break_even (the least acceptance that pays; null: none does), draft_length (the
+                best of fixed ones), speed_up (expected of that)
     seed, acceptance_rule, lossless     as used: never "auto"; lossless says whether the text is distributed as the
                 target's own
     models      target and draft (null: none): name, description, path, bytes, parameters, device
     settings    sampling, speculation, max_tokens, stop, context, threads, kv_type, flash_attention
     error       null, or kind, title, message, hint
 
-`tokens`, `context`, `statistics`, `seed`, `acceptance_rule` and `lossless` are null in a failed answer.
+`tokens`, `context`, `statistics`, `drafting`, `seed`, `acceptance_rule` and `lossless` are null in a failed answer.
 """
 
 from __future__ import annotations
@@ -28,13 +37,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from localspec.decoding.rounds import Origin
+from localspec.chat.why import why_so_many
 from localspec.terminal import visible_json
 
 if TYPE_CHECKING:
     from localspec.chat.events import AnswerEnd, AnswerRequest
     from localspec.cli.answering import Answered
-    from localspec.decoding.statistics import DecodingStatistics
     from localspec.engine.messages import Loaded, LoadedModel, LoadPair, ModelSettings
     from localspec.errors import LocalspecError
 
@@ -52,7 +60,8 @@ def answer_as_json(request: AnswerRequest, answered: Answered, loading: LoadPair
         "tokens": _tokens(end) if end else None,
         "context": _context(end) if end else None,
         "timings": _timings(end, loaded),
-        "statistics": _statistics(end.statistics) if end else None,
+        "statistics": end.statistics.as_json() if end else None,
+        "drafting": _drafting(end) if end else None,
         "seed": end.seed if end else None,
         "acceptance_rule": end.acceptance if end else None,
         "lossless": end.lossless if end else None,
@@ -89,17 +98,12 @@ def _timings(end: AnswerEnd | None, loaded: Loaded) -> dict[str, Any]:
     return timings
 
 
-def _statistics(statistics: DecodingStatistics) -> dict[str, Any]:
+def _drafting(end: AnswerEnd) -> dict[str, Any]:
     return {
-        "rounds": statistics.rounds,
-        "drafted": statistics.drafted,
-        "accepted": statistics.accepted,
-        "acceptance": statistics.acceptance,
-        "drafted_at": list(statistics.drafted_at),
-        "accepted_at": list(statistics.accepted_at),
-        "acceptance_by_position": list(statistics.acceptance_by_position),
-        "tau": statistics.tau,
-        "origins": {str(origin): 0 for origin in Origin} | dict(statistics.origins),
+        "drafter": end.drafter,
+        "draft_length": end.draft_length,
+        "why": why_so_many(end),
+        "outlook": asdict(end.outlook) if end.outlook else None,
     }
 
 

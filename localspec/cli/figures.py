@@ -1,12 +1,17 @@
-"""The figures of one answer on one line, each with its denominator."""
+"""The figures of one answer on a line or two, each with its denominator."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from localspec.chat.why import why_so_many
+
 if TYPE_CHECKING:
     from localspec.chat.events import AnswerEnd
     from localspec.decoding.statistics import DecodingStatistics
+
+
+_SOURCES = {"model": "the draft model", "ngram": "the text", "hybrid": "the draft model and the text"}
 
 
 def figures_of_answer(end: AnswerEnd) -> str:
@@ -19,7 +24,34 @@ def figures_of_answer(end: AnswerEnd) -> str:
     parts.append(f"context {_count(end.context_used)}/{_count(end.context_size)}")
     if not end.lossless:
         parts.append(f"{end.acceptance} acceptance: NOT the target's distribution")
-    return " · ".join(parts)
+    return "\n".join([" · ".join(parts), *_figures_of_drafting(end)])
+
+
+def _figures_of_drafting(end: AnswerEnd) -> list[str]:
+    """Who guessed how much, what was expected of it, and why it was so much; nothing without speculation."""
+    if end.drafter == "none":
+        return []
+    statistics = end.statistics
+    parts = [f"guesses from {_SOURCES.get(end.drafter, end.drafter)}, draft length {end.draft_length}"]
+    if statistics.drafted:
+        parts.append(_lengths(statistics.rounds_by_length))
+    if len(statistics.by_source) > 1:
+        each = (f"{source} {_kept(kept, drafted)}" for source, drafted, kept in statistics.by_source)
+        parts.append("kept of " + ", ".join(each))
+    if statistics.judged:
+        predicted, real = statistics.predicted_acceptance, statistics.judged_acceptance
+        parts.append(f"predicted {predicted:.0%}, came {real:.0%} (of {_count(statistics.judged)} judged)")
+    why = why_so_many(end)
+    return [" · ".join(parts), *([why] if why else [])]
+
+
+def _lengths(rounds: tuple[int, ...]) -> str:
+    """A histogram in words: how many rounds drafted how much."""
+    return "rounds by tokens drafted " + ", ".join(f"{i}: {_count(each)}" for i, each in enumerate(rounds) if each)
+
+
+def _kept(kept: int, drafted: int) -> str:
+    return f"{kept / drafted:.0%} ({_count(kept)} of {_count(drafted)})"
 
 
 def figures_in_full(end: AnswerEnd) -> str:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from localspec.settings.choice import Choice
 
 SCHEMA = 1
+_DRAFT_LENGTH = 3
+"""Where the settings leave it to the program: a length of its own accord would be another at each run."""
+
 PLANTS = ("residual-is-p", "p-and-q-swapped", "always-accepts", "bonus-from-q")
 """As `losslessness.planted.PLANTED`, which the help has no time to import; a test compares the two."""
 
@@ -117,7 +120,7 @@ def _assignment(choice: Choice, *, quick: bool, plant: str | None) -> Assignment
             seed=_SEED if settings.seed is None else settings.seed,
         ),
         rule=plant or rule,
-        draft_length=max(1, settings.draft_length),
+        draft_length=_DRAFT_LENGTH if settings.draft_length == "auto" else max(1, settings.draft_length),
         **size,
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from localspec.chat.events import Message, Role
+from localspec.decoding.draft_length import WantedLength
 from localspec.decoding.statistics import DecodingStatistics
 
 _TITLE_LENGTH = 60
@@ -60,6 +61,9 @@ class AnswerFacts:
         seed: the seed that was used.
         acceptance: the acceptance rule that was used, never "auto".
         lossless: whether that rule keeps the target's distribution.
+        drafter: where guesses came from: "model", "ngram", "hybrid" or "none"; "" while unknown.
+        draft_length: as it was asked for, a number or "auto"; None while unknown.
+        why: on the guesses of an automatic draft length, in words; "" when there is nothing to say.
     """
 
     finish: str = "writing"
@@ -75,6 +79,9 @@ class AnswerFacts:
     seed: int | None = None
     acceptance: str = ""
     lossless: bool = True
+    drafter: str = ""
+    draft_length: WantedLength | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from localspec.conversations.conversation import AnswerFacts, Attachment
 from localspec.decoding.rounds import Origin
 from localspec.decoding.statistics import DecodingStatistics
 
+_UNPREDICTED = 8
+"""Values of a round before predictions were kept."""
+
 
 def as_text(value: object) -> str:
     """The value as JSON."""
@@ -41,8 +44,7 @@ def facts_from(text: str | None) -> AnswerFacts | None:
     known = _fields_of(AnswerFacts, json.loads(text))
     counts = _fields_of(DecodingStatistics, known.pop("statistics", {}))
     counts |= {name: tuple(counts[name]) for name in ("drafted_at", "accepted_at") if name in counts}
-    if "origins" in counts:
-        counts["origins"] = tuple((origin, count) for origin, count in counts["origins"])
+    counts |= {name: tuple(map(tuple, counts[name])) for name in ("origins", "by_source") if name in counts}
     return AnswerFacts(**known, statistics=DecodingStatistics(**counts))
 
 
@@ -62,17 +64,18 @@ def attachments_from(text: str) -> tuple[Attachment, ...]:
 
 
 def rounds_as_bytes(rounds: Iterable[AnswerRound]) -> bytes:
-    """The rounds as packed JSON: 10 to 20 bytes a token."""
+    """The rounds as packed JSON: 10 to 20 bytes a token. Predictions are kept to a thousandth."""
     rows = [
         [
             [[token.id, token.text, token.origin, int(token.thinking)] for token in each.tokens],
             each.drafted,
             each.accepted,
-            each.source,
+            each.sources,
             each.seconds,
             each.context_used,
             each.target_seconds,
             each.draft_seconds,
+            [round(acceptance, 3) for acceptance in each.predicted],
         ]
         for each in rounds
     ]
@@ -80,20 +83,29 @@ def rounds_as_bytes(rounds: Iterable[AnswerRound]) -> bytes:
 
 
 def rounds_from(data: bytes) -> list[AnswerRound]:
-    """The rounds again.
+    """The rounds again; those of earlier versions too, which named one source for a whole draft and predicted nothing.
 
     Raises:
         zlib.error: the bytes are damaged.
         ValueError: they hold no JSON, or an origin that does not exist.
         TypeError: they hold JSON of something else.
     """
-    return [
-        AnswerRound(
-            tuple(AnswerToken(id_, text, Origin(origin), bool(thinking)) for id_, text, origin, thinking in tokens),
-            *rest,
-        )
-        for tokens, *rest in json.loads(zlib.decompress(data))
-    ]
+    return [_round_from(row) for row in json.loads(zlib.decompress(data))]
+
+
+def _round_from(row: list[Any]) -> AnswerRound:
+    tokens, drafted, accepted, sources, seconds, context_used, target_seconds, draft_seconds = row[:_UNPREDICTED]
+    return AnswerRound(
+        tuple(AnswerToken(id_, text, Origin(origin), bool(thinking)) for id_, text, origin, thinking in tokens),
+        drafted,
+        accepted,
+        (sources,) * drafted if isinstance(sources, str) else tuple(sources),
+        seconds,
+        context_used,
+        target_seconds,
+        draft_seconds,
+        tuple(*row[_UNPREDICTED:]),
+    )
 
 
 def _fields_of(kind: type[AnswerFacts | DecodingStatistics], found: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Writes a conversation to a file of the person's: Markdown to read, or JSON with all there is.
 
-Version 1 of the JSON ("schema": 1; a later version changes the number when a key changes its meaning or goes away):
+Version 2 of the JSON ("schema": 2; a later version changes the number when a key changes its meaning or goes away;
+version 1 had one `source` for all guesses of a round):
 
-    schema      1
+    schema      2
     id, title, created, system, pair, settings, drop_oldest     of the conversation; times are seconds since 1970
     head        id of the last entry of the branch that is shown; null for an empty one
     entries     all entries of all branches, one a line, parents before what follows them:
@@ -15,11 +16,15 @@ Version 1 of the JSON ("schema": 1; a later version changes the number when a ke
         facts           null for a question. Of an answer: finish ("end", "stop", "length", "context", "cancelled",
                         "failed", or "writing" when the program ended meanwhile), error, target, draft, statistics
                         (rounds, emitted, drafted, accepted; by position in the draft drafted_at, accepted_at; origins:
-                        how many tokens each origin has; seconds, target_seconds, draft_seconds), time_to_first_token,
-                        off_tokens_per_second, thinking_seconds, context_used, context_size, seed, acceptance, lossless
-        rounds          null for a question. Of an answer, as far as they were kept: drafted, accepted, source, seconds,
-                        context_used, target_seconds, draft_seconds, and tokens: id, text, origin ("draft",
-                        "correction", "bonus", "plain"), thinking
+                        how many tokens each origin has; by_source: drafted and accepted of "model" and "ngram";
+                        judged, judged_kept, judged_expected: guesses whose acceptance was predicted and that were
+                        decided on, kept, expected to be kept; seconds, target_seconds, draft_seconds),
+                        time_to_first_token, off_tokens_per_second, thinking_seconds, context_used, context_size, seed,
+                        acceptance, lossless, drafter, draft_length (a number or "auto"), why (words on the length)
+        rounds          null for a question. Of an answer, as far as they were kept: drafted, accepted, sources and
+                        predicted (of each guess where it came from, and its predicted acceptance; the latter empty
+                        where none was predicted), seconds, context_used, target_seconds, draft_seconds, and tokens:
+                        id, text, origin ("draft", "correction", "bonus", "plain"), thinking
 
 Numbers that JSON has not are the strings "inf", "-inf" and "nan".
 """
@@ -43,7 +48,7 @@ from localspec.terminal import visible_json
 
 __all__ = ["SCHEMA", "RoundsOf", "as_json", "as_markdown", "export_to"]
 
-SCHEMA = 1
+SCHEMA = 2
 
 _ROUND_KEYS = [each.name for each in fields(AnswerRound)]
 _TOKEN_KEYS = [each.name for each in fields(AnswerToken)]
@@ -113,7 +118,11 @@ def _entry(entry: Entry, rounds_of: RoundsOf) -> dict[str, Any]:
     row: dict[str, Any] = _finite(asdict(entry))
     if entry.facts is None:
         return {**row, "rounds": None}
-    row["facts"]["statistics"]["origins"] = dict(entry.facts.statistics.origins)
+    statistics = entry.facts.statistics
+    row["facts"]["statistics"]["origins"] = dict(statistics.origins)
+    row["facts"]["statistics"]["by_source"] = {
+        source: {"drafted": drafted, "accepted": accepted} for source, drafted, accepted in statistics.by_source
+    }
     return {**row, "rounds": [_round(each) for each in rounds_of(entry.id)]}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from localspec.decoding.rounds import Prediction, Round
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LONGEST_DRAFT = 31
 """Most tokens one draft may hold. The contexts reserve `LONGEST_DRAFT + 1` rows of logits for a verification."""
 
-AUTO = "auto"
+AUTO: Final = "auto"
 """The draft length that is decided anew before each token, from what passes cost here and how sure the guesses are."""
 
 WantedLength = int | Literal["auto"]

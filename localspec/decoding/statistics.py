@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from localspec.decoding.rounds import Origin
 
 if TYPE_CHECKING:
     from localspec.decoding.rounds import Round
@@ -26,6 +28,10 @@ class DecodingStatistics:
         seconds: wall time of the rounds.
         target_seconds: of those, inside the target's passes.
         draft_seconds: of those, inside the draft model's passes.
+        by_source: guesses made and kept of each source, as (source, drafted, accepted) in order of first appearance.
+        judged: guesses that the target decided on and whose acceptance had been predicted.
+        judged_kept: how many of those it kept.
+        judged_expected: how many of those were expected to be kept: the sum of their predicted acceptances.
     """
 
     rounds: int = 0
@@ -38,11 +44,16 @@ class DecodingStatistics:
     seconds: float = 0.0
     target_seconds: float = 0.0
     draft_seconds: float = 0.0
+    by_source: tuple[tuple[str, int, int], ...] = ()
+    judged: int = 0
+    judged_kept: int = 0
+    judged_expected: float = 0.0
 
     def plus(self, finished: Round) -> DecodingStatistics:
         """These statistics with one more round counted."""
         origins = Counter(dict(self.origins))
         origins.update(str(origin) for origin in finished.origins)
+        predicted = finished.predictions[: finished.judged]
         return replace(
             self,
             rounds=self.rounds + 1,
@@ -55,6 +66,10 @@ class DecodingStatistics:
             seconds=self.seconds + finished.seconds,
             target_seconds=self.target_seconds + finished.target_seconds,
             draft_seconds=self.draft_seconds + finished.draft_seconds,
+            by_source=_with_guesses(self.by_source, finished.sources, finished.accepted),
+            judged=self.judged + len(predicted),
+            judged_kept=self.judged_kept + min(len(predicted), finished.accepted),
+            judged_expected=self.judged_expected + sum(each.acceptance for each in predicted),
         )
 
     @property
@@ -67,6 +82,23 @@ class DecodingStatistics:
         """Kept at i / rounds that drafted i, for each position drafted."""
         pairs = zip_longest(self.accepted_at, self.drafted_at, fillvalue=0)
         return tuple(accepted / drafted for accepted, drafted in pairs)
+
+    @property
+    def rounds_by_length(self) -> tuple[int, ...]:
+        """How many rounds guessed 0 tokens, 1, 2, ..., up to the longest draft."""
+        at_least = (self.rounds, *self.drafted_at)
+        longer = (*self.drafted_at, 0)
+        return tuple(here - beyond for here, beyond in zip(at_least, longer, strict=True))
+
+    @property
+    def predicted_acceptance(self) -> float | None:
+        """Expected to be kept / judged, of the guesses that were predicted; None when none was."""
+        return self.judged_expected / self.judged if self.judged else None
+
+    @property
+    def judged_acceptance(self) -> float | None:
+        """Kept / judged, of the same guesses: what `predicted_acceptance` should have been."""
+        return self.judged_kept / self.judged if self.judged else None
 
     @property
     def tau(self) -> float | None:
@@ -83,8 +115,44 @@ class DecodingStatistics:
         """Wall time outside both models: sampling, acceptance, bookkeeping."""
         return self.seconds - self.target_seconds - self.draft_seconds
 
+    def as_json(self) -> dict[str, Any]:
+        """All counts, and the ratios that follow from them, as JSON values; times are left to who shows them."""
+        return {
+            "rounds": self.rounds,
+            "drafted": self.drafted,
+            "accepted": self.accepted,
+            "acceptance": self.acceptance,
+            "drafted_at": list(self.drafted_at),
+            "accepted_at": list(self.accepted_at),
+            "acceptance_by_position": list(self.acceptance_by_position),
+            "rounds_by_length": list(self.rounds_by_length),
+            "by_source": {
+                source: {"drafted": drafted, "accepted": accepted} for source, drafted, accepted in self.by_source
+            },
+            "judged": self.judged,
+            "judged_kept": self.judged_kept,
+            "judged_expected": self.judged_expected,
+            "predicted_acceptance": self.predicted_acceptance,
+            "judged_acceptance": self.judged_acceptance,
+            "tau": self.tau,
+            "origins": {str(origin): 0 for origin in Origin} | dict(self.origins),
+        }
+
 
 def _add_one_to_the_first(counts: tuple[int, ...], reached: int) -> tuple[int, ...]:
     """Add one to each of the first `reached` counters, growing the tuple when needed."""
     grown = counts + (0,) * (reached - len(counts))
     return tuple(count + (i < reached) for i, count in enumerate(grown))
+
+
+def _with_guesses(
+    counts: tuple[tuple[str, int, int], ...], sources: tuple[str, ...], accepted: int
+) -> tuple[tuple[str, int, int], ...]:
+    """Count the guesses of a draft, of which the first `accepted` were kept."""
+    if not sources:
+        return counts
+    known = {source: (drafted, kept) for source, drafted, kept in counts}
+    for source in dict.fromkeys(sources):
+        drafted, kept = known.get(source, (0, 0))
+        known[source] = (drafted + sources.count(source), kept + sources[:accepted].count(source))
+    return tuple((source, *both) for source, both in known.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest
@@ -35,7 +35,8 @@ class LoadPair:
             each full-speed core.
         kv_type: type of the keys and values: "f16", "q8_0", ...
         flash_attention: "auto", "on" or "off".
-        costs: recall what passes cost on this machine, or measure it now, for the draft length that follows from it.
+        costs: recall what passes cost on this machine, or measure it now, for the draft length that follows from it;
+            else that is done when an answer first needs it. What is loaded is the same, so equality does not ask.
     """
 
     target: ModelSettings
@@ -44,7 +45,7 @@ class LoadPair:
     threads: int | None = None
     kv_type: str = "f16"
     flash_attention: str = "auto"
-    costs: bool = False
+    costs: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

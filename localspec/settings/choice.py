@@ -137,7 +137,7 @@ def choice_of_pair(
     layers, trouble = _layers(sources, pair.name, _recommended(pair))
     settings = layers.settings()
     target, draft = paths_of(pair, Meter(report, cancelled))
-    loading = settings.loading(target, draft if settings.drafts or draft_always else None)
+    loading = settings.loading(target, draft if settings.needs_draft or draft_always else None)
     return Choice(pair.name, settings, loading, layers, pair.name, trouble)
 
 
@@ -151,7 +151,7 @@ def choice_of_demo(sources: Sources, *, draft_always: bool = False) -> Choice:
     layers, trouble = _layers(sources, demo.NAME, demo.SAMPLING)
     settings = layers.settings()
     target = demo.demo_target()
-    loading = settings.loading(target, demo.demo_draft(target) if settings.drafts or draft_always else None)
+    loading = settings.loading(target, demo.demo_draft(target) if settings.needs_draft or draft_always else None)
     return Choice(demo.NAME, settings, loading, layers, demo.NAME, trouble)
 
 
@@ -165,7 +165,7 @@ def choice_of_files(sources: Sources, *, draft_always: bool = False) -> Choice:
     kept_as = str(target.absolute())
     layers, trouble = _layers(sources, kept_as, {})
     settings = layers.settings()
-    loading = settings.loading(target, settings.draft if settings.drafts or draft_always else None)
+    loading = settings.loading(target, settings.draft if settings.needs_draft or draft_always else None)
     return Choice(target.name, settings, loading, layers, kept_as, trouble)
 
 

@@ -22,9 +22,11 @@ from localspec.settings.kinds import (
     texts,
     token_biases,
     whole_number,
+    whole_number_or,
 )
 
 if TYPE_CHECKING:
+    from localspec.decoding.draft_length import WantedLength
     from localspec.pairs.memory_fit import Wanted
 
 
@@ -41,7 +43,8 @@ class Settings:
     draft: Path | None = None
 
     speculation: bool = True
-    draft_length: int = 3
+    drafter: str = "hybrid"
+    draft_length: WantedLength = "auto"
     acceptance: str = "auto"
 
     temperature: float = 0.8
@@ -71,9 +74,19 @@ class Settings:
     flash_attention: str = "auto"
 
     @property
-    def drafts(self) -> bool:
-        """Whether a draft is of any use: speculation is on and drafts hold at least one token."""
-        return self.speculation and self.draft_length > 0
+    def speculates(self) -> bool:
+        """Whether guesses are wanted: speculation is on, something may guess, and drafts may hold a token."""
+        return self.speculation and self.drafter != "none" and self.draft_length != 0
+
+    @property
+    def needs_draft(self) -> bool:
+        """Whether a draft model is of any use."""
+        return self.speculates and self.drafter in {"model", "hybrid"}
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether what passes cost must be known."""
+        return self.speculates and self.draft_length == "auto"
 
     def sampling(self) -> SamplingSettings:
         """How tokens are drawn."""
@@ -91,10 +104,12 @@ class Settings:
         )
 
     def speculating(self, *, with_draft: bool) -> SpeculationSettings:
-        """How to guess and accept; `with_draft` says whether a draft model is loaded."""
+        """How to guess and accept; `with_draft`: a draft model is loaded. Without one the lookup guesses alone."""
+        alone = {"hybrid": "ngram", "model": "none"}
+        drafter = self.drafter if with_draft else alone.get(self.drafter, self.drafter)
         return SpeculationSettings(
-            enabled=self.drafts and with_draft,
-            drafter="model" if with_draft else "none",
+            enabled=self.speculates and drafter != "none",
+            drafter=drafter,
             draft_length=self.draft_length,
             acceptance=self.acceptance,
         )
@@ -108,6 +123,7 @@ class Settings:
             threads=self.threads,
             kv_type=self.kv_type,
             flash_attention=self.flash_attention,
+            costs=self.needs_costs,
         )
 
     def wanted(self, context: int) -> Wanted:
@@ -179,8 +195,12 @@ KEYS = (
     Key("pair", name(), MODELS, "a matched pair by name; `demo` is the one for trying the program offline"),
     Key("target", file_path(), MODELS, "GGUF file of the model that answers"),
     Key("draft", file_path(), MODELS, "GGUF file of the small model that guesses; needs --target"),
-    Key("speculation", switch(), SPECULATION, "let the draft guess (default: on)"),
-    Key("draft_length", whole_number(0, LONGEST_DRAFT), SPECULATION, "tokens guessed per round, 0 to 31 (default: 3)"),
+    Key("speculation", switch(), SPECULATION, "let something cheap guess, and the target check (default: on)"),
+    Key("drafter", one_of("model", "ngram", "hybrid", "none"), SPECULATION,
+        "where guesses come from: the draft model, the text itself (ngram: what followed when it last stood so), or "
+        "both (default: hybrid)"),
+    Key("draft_length", whole_number_or("auto", 0, LONGEST_DRAFT), SPECULATION,
+        "tokens guessed per round, 0 to 31; auto: as many as pay here, decided token by token (default: auto)"),
     Key("acceptance", one_of("auto", "greedy", "rejection", "coupled", "typical"), SPECULATION,
         "rule that keeps or drops a guess. auto: greedy at temperature 0, else rejection. coupled: the text depends on "
         "the seed alone, the same without speculation. typical: NOT the target's distribution (default: auto)"),

@@ -52,6 +52,16 @@ def whole_number(low: int, high: int | None = None) -> Kind:
     return Kind(words, lambda text: of_toml(int(text)), of_toml, "N")
 
 
+def whole_number_or(word: str, low: int, high: int) -> Kind:
+    """`word`, or an integer from `low` to `high`, both included."""
+    number = whole_number(low, high)
+
+    def of_text(given: str) -> object:
+        return word if given == word else number.of_text(given)
+
+    return Kind(f"{word} or {number.words}", of_text, number.of_toml, f"{{{word},N}}")
+
+
 def real_number(words: str, allowed: Callable[[float], bool]) -> Kind:
     """A finite number for which `allowed` is true; `words` say when that is."""
 

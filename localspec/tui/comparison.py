@@ -48,8 +48,7 @@ class Arm:
     @property
     def speculates(self) -> bool:
         """Whether its settings ask for guesses."""
-        speculation = self.request.speculation
-        return speculation.enabled and speculation.drafter != "none" and speculation.draft_length > 0
+        return self.request.speculation.speculates
 
     @property
     def name(self) -> str:
@@ -57,7 +56,9 @@ class Arm:
         if not self.speculates:
             return "speculation off"
         speculation = self.request.speculation
-        guesses = "1 guess" if speculation.draft_length == 1 else f"{speculation.draft_length} guesses"
+        guesses = {"auto": "as many guesses as pay", 1: "1 guess"}.get(
+            speculation.draft_length, f"{speculation.draft_length} guesses"
+        )
         return f"speculation on: {guesses}, {speculation.acceptance}"
 
 
@@ -103,7 +104,8 @@ def arms_on_and_off(request: AnswerRequest, pair: NamedPair, context_size: int |
 def why_impossible(speculation: SpeculationSettings, sampling: SamplingSettings) -> str:
     """What no arm can have about these settings, in words; "" when it can have them."""
     try:
-        FixedLength(speculation.draft_length)
+        if isinstance(speculation.draft_length, int):
+            FixedLength(speculation.draft_length)
         rule_for(speculation.acceptance, sampling)
     except ValueError as error:
         words = str(error)

@@ -21,6 +21,8 @@ class Figure(StrEnum):
     POSITIONS = "acceptance by position"
     TAU = "tau"
     DRAFT = "draft length"
+    SOURCES = "who guesses"
+    PREDICTED = "predicted acceptance"
     ROUNDS = "last rounds"
     FIRST_TOKEN = "first token"  # noqa: S105 - a name, not a password
     CONTEXT = "context"
@@ -40,7 +42,12 @@ EXPLANATIONS: Mapping[Figure, str] = {
     "all before it were.",
     Figure.TAU: "Tokens written / passes of the target. Each pass writes the guesses it keeps and one token of the "
     "target's own. Without speculation it is 1.",
-    Figure.DRAFT: "Tokens guessed in the last round, on average over the last 8, and who guesses.",
+    Figure.DRAFT: "Tokens guessed in the last round, and on average over the last 8. Auto decides before each guess "
+    "whether it is worth its time here; none is a legal number.",
+    Figure.SOURCES: "Guesses kept / made by the draft model, and by the text: what followed when it last stood "
+    "as it does now, which costs no pass.",
+    Figure.PREDICTED: "Guesses expected to be kept, of those the target decided on, and those really kept. Auto lives "
+    "on this: close together, it knows what its guesses are worth.",
     Figure.ROUNDS: "One group a round, the newest last: guesses kept, then the target's own token: a correction, a "
     "bonus after a draft kept whole, or a plain one. Unused guesses came after a correction.",
     Figure.FIRST_TOKEN: "Seconds from the question to the first token: reading the prompt, and the first round.",
@@ -87,6 +94,20 @@ def _acceptance(shown: Figures) -> str:
     return f"This answer: {statistics.accepted:,} / {statistics.drafted:,}." if statistics.drafted else ""
 
 
+def _draft(shown: Figures) -> str:
+    lengths = enumerate(shown.statistics.rounds_by_length)
+    counts = ", ".join(f"{length}: {rounds:,}" for length, rounds in lengths if rounds)
+    why = f" {shown.why[:1].upper()}{shown.why[1:]}." if shown.why else ""
+    return f"Rounds by tokens guessed: {counts}.{why}" if counts else ""
+
+
+def _predicted(shown: Figures) -> str:
+    statistics = shown.statistics
+    if not statistics.judged:
+        return ""
+    return f"This answer: {statistics.judged_expected:,.1f} and {statistics.judged_kept:,} of {statistics.judged:,}."
+
+
 def _tau(shown: Figures) -> str:
     statistics = shown.statistics
     return f"This answer: {statistics.emitted:,} / {statistics.rounds:,}." if statistics.rounds else ""
@@ -102,5 +123,7 @@ _NUMBERS: Mapping[Figure, Callable[[Figures], str]] = {
     Figure.SPEED_UP: _speed_up,
     Figure.ACCEPTANCE: _acceptance,
     Figure.TAU: _tau,
+    Figure.DRAFT: _draft,
+    Figure.PREDICTED: _predicted,
     Figure.ROUNDS: _rounds,
 }

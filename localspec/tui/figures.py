@@ -54,7 +54,9 @@ class Figures:
         marks: the last rounds, oldest first.
         drafted_last: tokens guessed in the last round.
         drafted_of_late: tokens guessed a round, over the last few.
-        sources: who guessed in those.
+        drafter: where guesses may come from; "" while unknown.
+        automatic: whether the number of guesses is decided token by token.
+        why: on that number, in words, once the answer is over; "" when there is nothing to say.
         first_token_seconds: from the request to the first token.
         context_used: tokens of the context taken.
         context_size: tokens the context can hold; 0 while unknown.
@@ -71,7 +73,9 @@ class Figures:
     marks: tuple[RoundMark, ...] = ()
     drafted_last: int | None = None
     drafted_of_late: float | None = None
-    sources: tuple[str, ...] = ()
+    drafter: str = ""
+    automatic: bool = False
+    why: str = ""
     first_token_seconds: float | None = None
     context_used: int = 0
     context_size: int = 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound
+from localspec.chat.why import why_so_many
 from localspec.conversations.conversation import AnswerFacts
+from localspec.decoding.draft_length import AUTO
 from localspec.decoding.rounds import Origin
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.tui.figures import Figures, Progress, RoundMark
@@ -77,10 +78,12 @@ class _AnswerSoFar:
         self._now = SpeedNow()
         self._history = SpeedHistory()
         self._marks: list[RoundMark] = []
-        self._sources: deque[str] = deque(maxlen=_LATE_ROUNDS)
         self._first_token_seconds: float | None = None
         self._context_used, self._context_size = 0, context_size
-        self._speculating = request is None or _speculates(request)
+        self._speculating = request is None or request.speculation.speculates
+        self._drafter = "" if request is None else request.speculation.drafter
+        self._automatic = request is not None and request.speculation.draft_length == AUTO
+        self._why = ""
         self._rule, self._lossless = ("", True) if request is None else _rule(request)
 
     def begin_writing(self, now: float) -> None:
@@ -93,7 +96,6 @@ class _AnswerSoFar:
         """Count a round."""
         self._statistics = self._statistics.plus(finished.counted())
         self._context_used = finished.context_used
-        self._sources.append(finished.source)
         self._now.take(len(finished.tokens), finished.seconds)
         self._history.take(len(finished.tokens), finished.seconds)
         origin = finished.tokens[-1].origin if finished.tokens else Origin.DRAFT
@@ -107,6 +109,7 @@ class _AnswerSoFar:
         self._statistics = end.statistics
         self._first_token_seconds = end.time_to_first_token
         self._context_used, self._context_size = end.context_used, end.context_size
+        self._drafter, self._automatic, self._why = end.drafter, end.draft_length == AUTO, why_so_many(end)
         self._rule, self._lossless = end.acceptance, end.lossless
 
     def figures(self, off: float | None) -> Figures:
@@ -122,7 +125,9 @@ class _AnswerSoFar:
             marks=tuple(self._marks),
             drafted_last=drafts[-1] if drafts else None,
             drafted_of_late=sum(drafts) / len(drafts) if drafts else None,
-            sources=tuple(dict.fromkeys(source for source in self._sources if source != "none")),
+            drafter=self._drafter,
+            automatic=self._automatic,
+            why=self._why,
             first_token_seconds=self._first_token_seconds,
             context_used=self._context_used,
             context_size=self._context_size,
@@ -144,18 +149,16 @@ def figures_of_past(facts: AnswerFacts, rounds: Sequence[AnswerRound]) -> Figure
     return replace(
         answer.figures(facts.off_tokens_per_second),
         progress=Progress.OVER,
-        speculating=facts.statistics.drafted > 0,
+        speculating=facts.statistics.drafted > 0 or facts.drafter not in {"", "none"},
         statistics=facts.statistics,
         first_token_seconds=facts.time_to_first_token,
         context_used=facts.context_used,
+        drafter=facts.drafter,
+        automatic=facts.draft_length == AUTO,
+        why=facts.why,
         rule=facts.acceptance,
         lossless=facts.lossless,
     )
-
-
-def _speculates(request: AnswerRequest) -> bool:
-    speculation = request.speculation
-    return speculation.enabled and speculation.drafter != "none" and speculation.draft_length > 0
 
 
 def _rule(request: AnswerRequest) -> tuple[str, bool]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from localspec.chat.events import AnswerEnd
+from localspec.chat.why import why_so_many
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.tui.comparison import Comparison, SpeedUp
 
@@ -38,7 +40,7 @@ class Costs:
 
     @classmethod
     def of(cls, on: Sequence[DecodingStatistics], off: Sequence[DecodingStatistics]) -> Costs:
-        """From the runs of an arm that drafted something in each, and of one that drafted nothing.
+        """From the runs of an arm that drafted something in some, and of one that drafted nothing.
 
         Times are medians over the runs, so that one disturbed run does not tell the story.
         """
@@ -48,7 +50,7 @@ class Costs:
         return cls(
             width=1 + guesses,
             check=median(run.target_seconds / run.rounds for run in on) / one,
-            guess=median(run.draft_seconds / run.drafted for run in on) / one,
+            guess=median(run.draft_seconds / run.drafted for run in on if run.drafted) / one,
             guesses=guesses,
             other=median(run.other_seconds / run.rounds for run in on) / one,
             tau=sum(run.emitted for run in on) / rounds,
@@ -89,8 +91,8 @@ def verdict(comparison: Comparison) -> str:
     if speculates[0] == speculates[1]:
         return _of_two_settings(comparison, speed_up)
     on = speculates.index(True)
-    if not all(run.drafted for run in comparison.statistics(on)):
-        return "Nothing was guessed: there is no draft to guess with, so both sides did the same."
+    if not any(run.drafted for run in comparison.statistics(on)):
+        return _of_nothing_guessed(comparison.runs[-1][on].end)
     return _of_speculation(comparison, on, speed_up if on == 1 else speed_up.of_the_first())
 
 
@@ -127,6 +129,13 @@ def why_texts_differ(comparison: Comparison) -> str:
         rules = {arm.request.speculation.acceptance for arm in comparison.arms}
         return f"With {' and '.join(sorted(rules))} acceptance the text depends on the guesses."
     return "A wider pass rounds otherwise: where two tokens nearly tie, the other can win."
+
+
+def _of_nothing_guessed(end: AnswerEnd) -> str:
+    if end.drafter == "none":
+        return "Nothing was guessed: there is no draft to guess with, so both sides did the same."
+    why = why_so_many(end)
+    return f"Nothing was guessed, so both sides did the same{f': {why}' if why else ''}."
 
 
 def _of_speculation(comparison: Comparison, on: int, speed_up: SpeedUp) -> str:

@@ -13,7 +13,7 @@ from localspec.chat.events import (
     Message,
     Role,
 )
-from localspec.chat.session import ChatSession
+from localspec.chat.session import ChatSession, Guessing
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -62,7 +62,7 @@ class Talk:
             self.target,
             self.tokenizer,
             template,
-            [ModelDrafter(self.draft, self.tokenizer.size)],
+            Guessing([ModelDrafter(self.draft, self.tokenizer.size)]),
             interruptions=(InterruptedPassError,),
         )
 

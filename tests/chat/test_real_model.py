@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Message, Role, SpeculationSettings
-from localspec.chat.session import ChatSession
+from localspec.chat.session import ChatSession, Guessing
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.rounds import Finish
@@ -63,7 +63,8 @@ def pair(model: Model) -> Iterator[Pair]:
         template = ChatTemplate(model.chat_template, tokenizer.special_texts, tokenizer.bos_text, tokenizer.eos_text)
         drafter = ModelDrafter(draft, model.vocabulary_size)
         interruptions = (EvaluationCancelledError,)
-        yield Pair(target, draft, tokenizer, ChatSession(target, tokenizer, template, [drafter], interruptions))
+        session = ChatSession(target, tokenizer, template, Guessing([drafter]), interruptions)
+        yield Pair(target, draft, tokenizer, session)
 
 
 SYSTEM = Message(Role.SYSTEM, "Be brief.")

@@ -1,6 +1,7 @@
 """Made-up results of the engine, for what only arranges them."""
 
 from localspec.chat.events import AnswerEnd, AnswerRound, AnswerToken
+from localspec.decoding.outlook import Outlook
 from localspec.decoding.rounds import Finish, Origin
 from localspec.decoding.statistics import DecodingStatistics
 
@@ -25,12 +26,19 @@ def end(text: str = "yes", **changes: object) -> AnswerEnd:
             seconds=2.0,
             target_seconds=1.25,
             draft_seconds=0.5,
+            by_source=(("model", 8, 5), ("ngram", 4, 4)),
+            judged=11,
+            judged_kept=9,
+            judged_expected=8.25,
         ),
         "seed": 7,
         "acceptance": "rejection",
         "lossless": True,
         "context_used": 1247,
         "context_size": 4096,
+        "drafter": "hybrid",
+        "draft_length": "auto",
+        "outlook": Outlook(0.75, 0.5, 3, 1.5),
     }
     return AnswerEnd(**{**values, **changes})  # type: ignore[arg-type] # the fields above
 
@@ -38,4 +46,4 @@ def end(text: str = "yes", **changes: object) -> AnswerEnd:
 def shown(*pieces: tuple[str, bool]) -> AnswerRound:
     """A round that brought these (text, thinking) tokens."""
     tokens = tuple(AnswerToken(i, text, Origin.PLAIN, thinking) for i, (text, thinking) in enumerate(pieces))
-    return AnswerRound(tokens, 0, 0, "none", 0.1, len(tokens))
+    return AnswerRound(tokens, 0, 0, (), 0.1, len(tokens))

@@ -50,12 +50,26 @@ def test_the_figures_are_those_of_the_answer() -> None:
     assert document["statistics"] == {
         "rounds": 5, "drafted": 12, "accepted": 9, "acceptance": 0.75, "drafted_at": [5, 4, 3],
         "accepted_at": [4, 3, 2], "acceptance_by_position": [0.8, 0.75, 2 / 3], "tau": 2.8,
+        "rounds_by_length": [0, 1, 1, 3], "judged": 11, "judged_kept": 9, "judged_expected": 8.25,
+        "predicted_acceptance": 0.75, "judged_acceptance": 9 / 11,
+        "by_source": {"model": {"drafted": 8, "accepted": 5}, "ngram": {"drafted": 4, "accepted": 4}},
         "origins": {"draft": 9, "correction": 2, "bonus": 3, "plain": 0},
     }  # fmt: skip
     assert document["tokens"] == {"prompt": 1234, "reused": 1000, "answer": 14}
     assert document["timings"]["other_seconds"] == 0.25
     assert document["timings"]["tokens_per_second"] == 7.0
     assert document["models"]["draft"] is None
+    assert document["drafting"] == {
+        "drafter": "hybrid",
+        "draft_length": "auto",
+        "why": "drafting pays: a guess of the draft model is kept 75 % of the time here and pays from 50 % on",
+        "outlook": {"acceptance": 0.75, "break_even": 0.5, "draft_length": 3, "speed_up": 1.5},
+    }
+
+
+def test_without_a_draft_there_is_no_outlook() -> None:
+    document = json.loads(as_text(Answered(end=end(drafter="none", draft_length=0, outlook=None))))
+    assert document["drafting"] == {"drafter": "none", "draft_length": 0, "why": "", "outlook": None}
 
 
 def test_a_forbidden_token_is_told_without_infinity() -> None:
@@ -71,3 +85,4 @@ def test_a_failed_answer_keeps_what_came_and_says_why() -> None:
     assert document["text"] == "half an "
     assert document["error"] == {"kind": "EngineDiedError", "title": "It died", "message": "Why", "hint": "What to do"}
     assert document["statistics"] is None
+    assert document["drafting"] is None

@@ -20,6 +20,10 @@ STATISTICS = DecodingStatistics(
     seconds=0.5,
     target_seconds=0.3,
     draft_seconds=0.1,
+    by_source=(("ngram", 3, 3), ("model", 6, 1)),
+    judged=7,
+    judged_kept=4,
+    judged_expected=5.5,
 )
 
 FACTS = AnswerFacts(
@@ -35,6 +39,9 @@ FACTS = AnswerFacts(
     seed=2**63 + 1,
     acceptance="typical",
     lossless=False,
+    drafter="hybrid",
+    draft_length="auto",
+    why="drafts little: it was a try",
 )
 
 
@@ -45,7 +52,7 @@ def round_of(*texts, thinking=False):
         AnswerToken(number, text, origin, thinking)
         for number, (text, origin) in enumerate(zip(texts, origins, strict=True))
     )
-    return AnswerRound(tokens, 3, len(texts) - 1, "model", 0.0625, 17, 0.05, 0.01)
+    return AnswerRound(tokens, 3, len(texts) - 1, ("ngram", "model", "model"), 0.0625, 17, 0.05, 0.01, (0.9, 0.75, 0.5))
 
 
 def branching():

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from localspec.chat.events import Role
 from localspec.conversations.conversation import About, AnswerFacts, Attachment, Conversation
-from localspec.conversations.export import as_json, as_markdown, export_to
+from localspec.conversations.export import SCHEMA, as_json, as_markdown, export_to
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.errors import FileExistsAlreadyError, LocalspecError
 from tests.conversations.talks import FACTS, branching, round_of, said
@@ -55,7 +55,7 @@ def test_json_holds_every_branch_and_who_wrote_each_token():
     conversation = branching()
     rounds = {conversation.head.id: (round_of("It", " drops"), round_of(" the"))}
     document = json.loads(as_json(conversation, lambda entry_id: rounds.get(entry_id, ())))
-    assert document["schema"] == 1
+    assert document["schema"] == SCHEMA == 2
     about = asdict(conversation.about)
     assert {key: document[key] for key in about} == about
     assert document["head"] == conversation.head.id
@@ -69,6 +69,7 @@ def test_json_holds_every_branch_and_who_wrote_each_token():
     assert later["parent"] == first["id"]
     assert first["facts"]["seed"] == 2**63 + 1
     assert first["facts"]["statistics"]["origins"] == {"draft": 4, "correction": 3}
+    assert first["facts"]["statistics"]["by_source"]["model"] == {"drafted": 6, "accepted": 1}
     assert first["rounds"] == []
     assert second["facts"]["finish"] == "cancelled"
     assert second["rounds"][0] == {
@@ -78,7 +79,8 @@ def test_json_holds_every_branch_and_who_wrote_each_token():
         ],
         "drafted": 3,
         "accepted": 1,
-        "source": "model",
+        "sources": ["ngram", "model", "model"],
+        "predicted": [0.9, 0.75, 0.5],
         "seconds": 0.0625,
         "context_used": 17,
         "target_seconds": 0.05,

@@ -12,7 +12,7 @@ import pytest
 from localspec.decoding.acceptance import AcceptanceRule, rule_for
 from localspec.decoding.draft_length import LONGEST_DRAFT, STOP, Choice, DraftPlan, FixedLength, Offers
 from localspec.decoding.drafters.none import NoDrafter
-from localspec.decoding.rounds import Finish, Origin, Round
+from localspec.decoding.rounds import DraftPass, Finish, Origin, Round
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 from tests.decoding.answers import GREEDY, Pair, ScriptedDrafter, pair_of, turn
@@ -247,7 +247,8 @@ def test_statistics_are_the_sums_over_the_rounds(draft: Table) -> None:
 def test_statistics_of_rounds_worked_by_hand() -> None:
     def a_round(drafted: int, accepted: int, *origins: Origin) -> Round:
         tokens = tuple(range(len(origins)))
-        return Round(tuple(range(drafted)), accepted, tokens, origins, "model", (), 0.1, 0.2, 0.4, None)
+        passes = (DraftPass(1, 0.06), DraftPass(1, 0.04))
+        return Round(tuple(range(drafted)), accepted, tokens, origins, ("model",) * drafted, (), passes, 0.2, 0.4)
 
     counted = DecodingStatistics()
     for finished in (

@@ -13,6 +13,7 @@ from localspec.settings.overrides import CHANGEABLE, differences, plain, value_o
 
 EVERY = Settings(
     speculation=False,
+    drafter="ngram",
     draft_length=5,
     acceptance="typical",
     temperature=1.5,

@@ -51,7 +51,7 @@ def test_what_is_typed_means_what_it_seems_to(name: str, text: str, value: objec
     ("name", "text", "words"),
     [
         ("temperature", "", "temperature must be a number, 0 or more, not ''"),
-        ("draft_length", "99", "draft length must be a whole number from 0 to 31, not '99'"),
+        ("draft_length", "99", "draft length must be auto or a whole number from 0 to 31, not '99'"),
         ("stop", '["a', 'stop must be one text, or a list such as ["one", "two"]'),
         ("stop", '["a", ""]', "stop must be texts that are not empty, not ['a', '']"),
         ("logit_bias", "5", "logit bias must be token ids with a bias"),

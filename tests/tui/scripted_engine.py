@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from localspec.chat.answer import AnswerInProgress
@@ -13,7 +13,7 @@ from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest, AnswerR
 from localspec.chat.stream import AnswerStream
 from localspec.chat.thinking import ThinkingMarker
 from localspec.decoding.acceptance import rule_for
-from localspec.decoding.rounds import DraftPass, Finish, Origin, Round
+from localspec.decoding.rounds import DraftPass, Finish, Origin, Prediction, Round
 from localspec.engine.messages import (
     Loaded,
     LoadedModel,
@@ -125,7 +125,10 @@ class ScriptedEngine:
             if self._cancelled.is_set():
                 break
             last = tokens[-1] + 1 == len(words)
-            yield answer.take(self._round(tokens, drafted, Finish.END if last else None), 20 + tokens[-1])
+            finished = self._round(tokens, drafted, Finish.END if last else None)
+            if request.speculation.draft_length == "auto":
+                finished = replace(finished, predictions=(Prediction(5, 0.75),) * drafted)
+            yield answer.take(finished, 20 + tokens[-1])
         yield _end(answer, request, answer.finish or Finish.CANCELLED)
 
     def _round(self, tokens: Sequence[int], drafted: int, finish: Finish | None) -> Round:
@@ -175,6 +178,8 @@ def _end(answer: AnswerInProgress, request: AnswerRequest, finish: Finish) -> An
         lossless=rule.lossless,
         context_used=20 + answer.statistics.emitted,
         context_size=CONTEXT,
+        drafter=request.speculation.drafter if request.speculation.speculates else "none",
+        draft_length=request.speculation.draft_length if request.speculation.speculates else 0,
     )
 
 

@@ -291,9 +291,10 @@ def test_impossible_settings_are_refused_in_words() -> None:
     assert why_impossible(SpeculationSettings(), warm) == ""
     assert "temperature 0" in why_impossible(SpeculationSettings(acceptance="greedy"), warm)
     assert why_impossible(SpeculationSettings(acceptance="greedy"), cold) == ""
-    assert why_impossible(SpeculationSettings(draft_length=17), warm) == (
-        "The draft length must be between 0 and 16, not 17."
+    assert why_impossible(SpeculationSettings(draft_length=32), warm) == (
+        "The draft length must be between 0 and 31, not 32."
     )
+    assert why_impossible(SpeculationSettings(drafter="hybrid", draft_length="auto"), warm) == ""
 
 
 def test_more_runs_never_move_the_ratio_out_of_their_range() -> None:

@@ -8,11 +8,12 @@ import pytest
 
 from localspec.chat.events import AnswerRequest, Message, Role, SpeculationSettings
 from localspec.conversations.conversation import AnswerFacts
+from localspec.decoding.outlook import Outlook
 from localspec.decoding.rounds import Origin
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.tui.figures import Figures, Progress, RoundMark
 from localspec.tui.live import LiveFigures, figures_of_past
-from tests.tui.figures_made import a_round, end_of, ended_inside, figures_of, rounds, statistics_of
+from tests.tui.figures_made import a_round, end_of, ended_inside, figures_of, guessed, rounds, statistics_of
 
 
 def following(*seen, off: float | None = None, request: AnswerRequest | None = None) -> Figures:
@@ -149,9 +150,31 @@ def test_the_draft_length_is_that_of_the_last_round_and_of_the_last_eight() -> N
     assert figures.drafted_of_late == pytest.approx((6 * 4 + 0 + 2) / 8)
 
 
-def test_the_sources_of_the_last_guesses_are_named_once_each() -> None:
-    seen = [a_round(3, 1, source="ngram"), a_round(2, 1), a_round(0, 0), a_round(3, 3, source="ngram")]
-    assert following(*seen).sources == ("ngram", "model")
+def test_who_may_guess_and_how_many_is_known_from_the_request_and_then_from_the_end() -> None:
+    asked = following(request=asking(drafter="hybrid", draft_length="auto"))
+    assert (asked.drafter, asked.automatic, asked.why) == ("hybrid", True, "")
+    fixed = following(request=asking(drafter="model", draft_length=3))
+    assert (fixed.drafter, fixed.automatic) == ("model", False)
+    over = figures_of(list(guessed(20)), drafter="ngram", draft_length="auto", outlook=None)
+    assert (over.drafter, over.automatic) == ("ngram", True)
+
+
+def test_an_answer_that_was_to_be_guessed_and_was_not_says_why_when_it_is_over() -> None:
+    silent = figures_of([a_round(0, 0)] * 9, drafter="hybrid", draft_length="auto", outlook=Outlook(0.4, 0.6, 0, 1.0))
+    assert silent.why == "drafts little: a guess of the draft model is kept 40 % of the time here and pays from 60 % on"
+    facts = AnswerFacts(finish="end", drafter="hybrid", draft_length="auto", why=silent.why)
+    past = figures_of_past(facts, [a_round(0, 0)] * 9)
+    assert (past.speculating, past.automatic, past.drafter, past.why) == (True, True, "hybrid", silent.why)
+
+
+def test_guesses_are_counted_by_source_and_against_what_was_expected() -> None:
+    seen = list(guessed(40))
+    statistics = following(*seen).statistics
+    drafted = sum(each.drafted for each in seen)
+    assert sum(count for _, count, _ in statistics.by_source) == drafted
+    assert {source for source, _, _ in statistics.by_source} == {"model", "ngram"}
+    assert 0 < statistics.judged <= drafted
+    assert statistics == figures_of(seen).statistics
 
 
 def test_the_history_has_one_value_for_each_half_second_and_its_integral_is_what_was_written() -> None:
@@ -242,6 +265,8 @@ def test_the_figures_of_an_answer_that_was_kept_are_those_it_ended_with() -> Non
         context_used=then.context_used,
         context_size=then.context_size,
         acceptance="greedy",
+        drafter="model",
+        draft_length=3,
     )
     assert replace(figures_of_past(facts, seen), now=None) == replace(then, now=None)
     without_rounds = figures_of_past(facts, ())

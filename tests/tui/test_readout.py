@@ -14,18 +14,24 @@ from textual.containers import Horizontal
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from localspec.decoding.outlook import Outlook
 from localspec.tui.explanations import EXPLANATIONS, Figure, MemoryUse, numbers_behind
 from localspec.tui.figures import Figures, Progress
 from localspec.tui.glyphs import ASCII, Glyphs, glyphs
 from localspec.tui.widgets.readout import Readout
 from localspec.tui.widgets.readout_rows import ReadoutState, readout_rows
 from localspec.tui.widgets.rows import cells
-from tests.tui.figures_made import a_round, figures_of, rounds
+from tests.tui.figures_made import a_round, figures_of, guessed, rounds
 from tests.tui.screen_text import screen_text
 
 MEMORY = MemoryUse(5_600_000_000, 8_000_000_000)
 WRITING = figures_of(list(rounds(60)), writing=True)
 OVER = figures_of(list(rounds(60)))
+AUTO = {"drafter": "hybrid", "draft_length": "auto"}
+GUESSED = figures_of(list(guessed(60)), writing=True, **AUTO)
+SILENT = figures_of(
+    [a_round(0, 0, 0.05)] * 30 + list(guessed(3)), off=20.6, outlook=Outlook(0.41, 0.62, 0, 1.0), **AUTO
+)
 SLOW = figures_of(list(rounds(20, base=0.3)), acceptance="typical", lossless=False)
 OFF = replace(figures_of([a_round(0, 0, 0.05, used=7600 + i) for i in range(40)]), speculating=False)
 
@@ -98,8 +104,22 @@ async def test_the_panel_at_three_widths(width: int, snapshot: SnapshotAssertion
 
 @pytest.mark.parametrize(
     ("figures", "also"),
-    [(Figures(off=21.7), {}), (OVER, {"next_speculating": False}), (SLOW, {}), (OFF, {"next_speculating": False})],
-    ids=["no answer", "the answer is over", "slower and not lossless", "speculation off and nearly full"],
+    [
+        (Figures(off=21.7), {}),
+        (OVER, {"next_speculating": False}),
+        (SLOW, {}),
+        (OFF, {"next_speculating": False}),
+        (GUESSED, {}),
+        (SILENT, {}),
+    ],
+    ids=[
+        "no answer",
+        "the answer is over",
+        "slower and not lossless",
+        "speculation off and nearly full",
+        "automatic drafts from model and text",
+        "automatic drafts that seldom pay",
+    ],
 )
 async def test_the_panel_in_each_state(figures: Figures, also: dict[str, object], snapshot: SnapshotAssertion) -> None:
     async with showing(figures, **also) as (app, _):
@@ -113,7 +133,9 @@ async def test_a_low_panel_keeps_what_matters_most(height: int, snapshot: Snapsh
 
 
 @pytest.mark.parametrize("glyph_set", [Glyphs(), ASCII])
-@pytest.mark.parametrize("figures", [Figures(), WRITING, OVER, SLOW, OFF, figures_of([a_round(16, 16, 3.0)] * 40)])
+@pytest.mark.parametrize(
+    "figures", [Figures(), WRITING, OVER, SLOW, OFF, GUESSED, SILENT, figures_of([a_round(16, 16, 3.0)] * 40)]
+)
 def test_no_row_is_wider_than_the_panel_and_no_panel_higher_than_the_screen(
     figures: Figures, glyph_set: Glyphs
 ) -> None:
@@ -153,7 +175,7 @@ async def test_only_rows_that_changed_are_drawn_again() -> None:
 
 
 async def test_every_figure_explains_itself_to_who_goes_through_them() -> None:
-    async with showing(OVER, focus=True) as (app, pilot):
+    async with showing(GUESSED, focus=True) as (app, pilot):
         app.readout.focus()
         await pilot.press("home")
         seen = set()

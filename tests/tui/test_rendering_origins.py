@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -17,9 +18,9 @@ def view(rounds: list[AnswerRound], width: int = 40) -> OriginsView:
     return origins
 
 
-def one(*origins: Origin, drafted: int, accepted: int) -> AnswerRound:
+def one(*origins: Origin, drafted: int, accepted: int, source: str = "model") -> AnswerRound:
     tokens = tuple(AnswerToken(0, f" t{place}", origin) for place, origin in enumerate(origins))
-    return AnswerRound(tokens, drafted, accepted, "model", 0.1, 10)
+    return AnswerRound(tokens, drafted, accepted, (source,) * drafted, 0.1, 10)
 
 
 def test_the_text_is_plain_with_its_line_ends_and_each_token_has_its_manner() -> None:
@@ -53,13 +54,30 @@ def test_each_token_is_explained() -> None:
         one(Origin.PLAIN, drafted=0, accepted=0),
     ]
     origins = view(rounds)
-    assert origins.describe(1) == "round 1: guessed 3, kept 2; this is the 2nd guess, kept"
+    assert origins.describe(1) == "round 1: guessed 3, kept 2; this is the 2nd guess, by the model, kept"
     assert origins.describe(2) == "round 1: guessed 3, kept 2; this is the target's own, in place of the 3rd guess"
     assert (
         origins.describe(4)
         == "round 2: guessed 1, kept all; this is the target's own, after a draft that was kept whole"
     )
     assert origins.describe(5) == "round 3: nothing guessed; this is the target's own"
+
+
+def test_a_guess_found_in_the_text_is_told_from_the_models_without_colour() -> None:
+    rounds = [
+        one(Origin.DRAFT, Origin.DRAFT, Origin.BONUS, drafted=2, accepted=2, source="ngram"),
+        one(Origin.DRAFT, Origin.BONUS, drafted=1, accepted=1),
+    ]
+    rounds[0] = replace(rounds[0], predicted=(0.91, 0.5))
+    origins = view(rounds, 80)
+    styles = [segment.style for segment in origins.lines[0].segments if segment.text.strip()]
+    assert styles == [PALETTE.looked_up, PALETTE.looked_up, PALETTE.bonus, PALETTE.draft, PALETTE.bonus]
+    assert PALETTE.looked_up not in {PALETTE.origin(origin) for origin in Origin}
+    legend = " ".join(line.plain.replace("\u00a0", " ") for line in origins.lines[2:])
+    assert "accepted guess 1 (20 %)" in legend
+    assert "found in the text 2 (40 %)" in legend
+    assert origins.describe(0) == "round 1: guessed 2, kept all; this is the 1st guess, found in the text at 91 %, kept"
+    assert origins.describe(3) == "round 2: guessed 1, kept all; this is the 1st guess, by the model, kept"
 
 
 @pytest.mark.parametrize("width", [9, 40, 100])

@@ -140,7 +140,8 @@ def _load(prepared: Prepared, engines: dict[str, EngineClient], made: _Made, ter
 
 def _run(runner: Runner, journal: Journal, made: _Made, terminal: Terminal, prepared: Prepared) -> None:
     """All that can be interrupted; a failure is kept beside what was made."""
-    drafted = [arm.speculation.draft_length for arm in runner.plan.arms if arm.speculation.enabled]
+    lengths = [arm.speculation.draft_length for arm in runner.plan.arms if arm.speculation.enabled]
+    drafted = [length for length in lengths if isinstance(length, int)]
     widest = min(max([WIDEST_MEASURED - 1, *drafted]), LONGEST_DRAFT) + 1
     try:
         terminal.status("Timing the memory")

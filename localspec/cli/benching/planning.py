@@ -95,7 +95,7 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
     """
     settings: Settings = choice.settings
     speculation = arm.speculation(settings.speculating(with_draft=choice.loading.draft is not None))
-    if arm.speculates and choice.loading.draft is None and speculation.draft_length:
+    if arm.speculates and choice.loading.draft is None and arm.drafter in {"model", "hybrid"}:
         raise UsageError(
             f"The arm {arm.name} needs a draft model",
             f"{choice.name} has none.",

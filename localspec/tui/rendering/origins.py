@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.segment import Segment
+from rich.style import Style
 
 from localspec.chat.events import AnswerRound, AnswerToken
 from localspec.decoding.rounds import Origin
@@ -14,8 +15,12 @@ from localspec.terminal import VisibleStream
 from localspec.tui.rendering.lines import BLANK, TAB, Line, breaks, wrapped
 from localspec.tui.rendering.palette import Palette
 
+_LOOKED_UP = "looked up"
+"""The manner of an accepted guess that was found in the text; that of any other token is its origin."""
+
 _NAMES = {
     Origin.DRAFT: "accepted guess",
+    _LOOKED_UP: "found in the text",
     Origin.CORRECTION: "correction",
     Origin.BONUS: "bonus",
     Origin.PLAIN: "without a guess",
@@ -30,6 +35,23 @@ class _Token:
     round: AnswerRound
     number: int
     place: int
+
+    @property
+    def manner(self) -> str:
+        """What it has in common with all that look like it: a key of `_NAMES`."""
+        found = self.token.origin is Origin.DRAFT and self.round.sources[self.place] == "ngram"
+        return _LOOKED_UP if found else self.token.origin
+
+    def style(self, palette: Palette) -> Style:
+        """How it is shown."""
+        return palette.looked_up if self.manner == _LOOKED_UP else palette.origin(self.token.origin)
+
+    @property
+    def guesser(self) -> str:
+        """Who made the guess that it is, and how sure that was, in words."""
+        who = "found in the text" if self.manner == _LOOKED_UP else "by the model"
+        predicted = self.round.predicted
+        return f"{who} at {predicted[self.place]:.0%}".replace("%", " %") if predicted else who
 
 
 class OriginsView:
@@ -107,16 +129,18 @@ class OriginsView:
         at = self._tokens[token]
         kept = "all" if at.round.drafted == at.round.accepted else f"{at.round.accepted}"
         guessed = f"guessed {at.round.drafted}, kept {kept}" if at.round.drafted else "nothing guessed"
-        what = {
-            Origin.DRAFT: f"this is the {_ordinal(at.place + 1)} guess, kept",
-            Origin.CORRECTION: f"this is the target's own, in place of the {_ordinal(at.place + 1)} guess",
-            Origin.BONUS: "this is the target's own, after a draft that was kept whole",
-            Origin.PLAIN: "this is the target's own",
-        }[at.token.origin]
+        if at.token.origin is Origin.DRAFT:
+            what = f"this is the {_ordinal(at.place + 1)} guess, {at.guesser}, kept"
+        else:
+            what = {
+                Origin.CORRECTION: f"this is the target's own, in place of the {_ordinal(at.place + 1)} guess",
+                Origin.BONUS: "this is the target's own, after a draft that was kept whole",
+                Origin.PLAIN: "this is the target's own",
+            }[at.token.origin]
         return f"round {at.number:,}: {guessed}; {what}"
 
     def _put(self, token: int, text: str) -> None:
-        style = self._palette.origin(self._tokens[token].token.origin)
+        style = self._tokens[token].style(self._palette)
         first, *following = text.expandtabs(TAB).split("\n")
         self._add(token, first, style)
         for row in following:
@@ -155,14 +179,15 @@ class OriginsView:
     def _legend(self) -> list[Line]:
         if not self._tokens:
             return []
-        counts = Counter(each.token.origin for each in self._tokens)
+        counts = Counter(each.manner for each in self._tokens)
         runs: list[Segment] = []
-        for origin in Origin:
-            if counts[origin]:
-                share = f" {counts[origin]:,} ({100 * counts[origin] / len(self._tokens):.0f} %)   "
-                name = _NAMES[origin].replace(" ", "\u00a0")
+        examples = {each.manner: each for each in self._tokens}
+        for manner, words in _NAMES.items():
+            if counts[manner]:
+                share = f" {counts[manner]:,} ({100 * counts[manner] / len(self._tokens):.0f} %)   "
+                name = words.replace(" ", "\u00a0")
                 runs += [
-                    Segment(name, self._palette.origin(origin)),
+                    Segment(name, examples[manner].style(self._palette)),
                     Segment(share.replace(" (", "\u00a0("), self._palette.muted),
                 ]
         return [replace(line, joint=None) for line in wrapped(runs, self._width)]

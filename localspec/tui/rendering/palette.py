@@ -42,6 +42,7 @@ _STYLES = {
     "warning": "$text-warning",
     "failure": "bold $text-error",
     "draft": "underline $text-success",
+    "looked_up": "underline italic $text-secondary",
     "correction": "bold reverse $text-warning",
     "bonus": "bold italic $text-primary",
     "plain": "$text",
@@ -113,6 +114,7 @@ class Palette:
     warning: Style
     failure: Style
     draft: Style
+    looked_up: Style
     correction: Style
     bonus: Style
     plain: Style

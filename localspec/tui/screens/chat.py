@@ -251,7 +251,7 @@ class ChatScreen(ChatCommands):
         self._figures_shown = now
         chosen = self.chosen()
         figures = self.answering.figures(self._answer_shown(chosen))
-        speculating = self.answering.settings.drafts
+        speculating = self.answering.settings.speculates
         memory = self._memory.look(self.services.link.pid, now)
         self._readout.update(figures, memory=memory, next_speculating=speculating, of_chosen=chosen is not None)
         self._status.update(figures, next_speculating=speculating, of_chosen=chosen is not None)

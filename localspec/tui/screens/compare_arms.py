@@ -17,7 +17,7 @@ from textual.widgets import Button, Input, Select, Static
 
 from localspec.chat.events import SpeculationSettings
 from localspec.decoding.acceptance import ACCEPTANCE_RULES
-from localspec.decoding.draft_length import LONGEST_DRAFT
+from localspec.decoding.draft_length import LONGEST_DRAFT, WantedLength
 from localspec.terminal import visible
 from localspec.tui.comparison import Arm, Comparison, NamedPair, why_impossible
 from localspec.tui.screens.closing import ClosesOnce
@@ -25,7 +25,7 @@ from localspec.tui.widgets.drop_down import DropDown
 from localspec.tui.widgets.line_input import LineInput
 
 _SWITCH = (("on", True), ("off", False))
-_SOURCES = (("draft model", "model"), ("nothing", "none"))
+_SOURCES = (("model and text", "hybrid"), ("draft model", "model"), ("text itself", "ngram"), ("nothing", "none"))
 
 
 class _Fields:
@@ -37,7 +37,7 @@ class _Fields:
         self._pairs = {pair.name: pair for pair in pairs}
         self.on = DropDown(_SWITCH, value=speculation.enabled, allow_blank=False, compact=True)
         self.drafter = DropDown(_SOURCES, value=speculation.drafter, allow_blank=False, compact=True)
-        self.length = LineInput(str(speculation.draft_length), type="integer", max_length=2, compact=True)
+        self.length = LineInput(str(speculation.draft_length), max_length=4, compact=True)
         self.acceptance = DropDown(
             [(rule, rule) for rule in ACCEPTANCE_RULES],
             value=speculation.acceptance,
@@ -54,8 +54,8 @@ class _Fields:
     @property
     def problem(self) -> str:
         """What is wrong, in words; "" when nothing is."""
-        if not self.length.value.isdecimal():
-            return f"The guesses a round must be a number from 0 to {LONGEST_DRAFT}."
+        if self._length is None:
+            return f"The guesses a round must be auto or a number from 0 to {LONGEST_DRAFT}."
         return why_impossible(self._speculation, self._arm.request.sampling)
 
     @property
@@ -65,11 +65,19 @@ class _Fields:
         return Arm(replace(self._arm.request, speculation=self._speculation), pair)
 
     @property
+    def _length(self) -> WantedLength | None:
+        """As it is filled in; None when it is no length."""
+        given = self.length.value.strip()
+        if given == "auto":
+            return "auto"
+        return int(given) if given.isascii() and given.isdecimal() else None
+
+    @property
     def _speculation(self) -> SpeculationSettings:
         return SpeculationSettings(
             enabled=self.on.value is True,
             drafter=str(self.drafter.value),
-            draft_length=int(self.length.value),
+            draft_length="auto" if self._length is None else self._length,
             acceptance=str(self.acceptance.value),
         )
 

@@ -21,9 +21,9 @@ guesses the target kept; and how full the context is.
 Every figure says what it means: come here with Tab and go through them, or point at one."""
 
 # The higher, the sooner a row is left out of a low panel.
-_EXTRA, _LEGEND, _MORE, _LINE, _DETAIL, _BAR = 6, 5, 4, 3, 2, 1
+_WHY, _EXTRA, _LEGEND, _MORE, _LINE, _DETAIL, _BAR = 7, 6, 5, 4, 3, 2, 1
 _LOW_PANEL = 20
-_FIRST_POSITIONS = 4
+_FIRST_POSITIONS, _MOST_POSITIONS = 4, 8
 _STRIP_RANKS = (0, _DETAIL, _MORE, _EXTRA)
 _LEGEND_COLUMN = 15
 
@@ -55,8 +55,10 @@ def readout_rows(shown: ReadoutState, width: int, height: int, glyphs: Glyphs) -
         rows = list(writer.introduction())
     else:
         rows = list(writer.answer(large=height >= _LOW_PANEL and glyphs.digits))
+        # Half of either would be worse than none.
+        if len(rows) > height:
+            rows = [row for row in rows if row.rank != _WHY]
         if sum(row.rank < _EXTRA for row in rows) > height:
-            # Half of it would be worse than none.
             rows = [row for row in rows if row.rank != _LEGEND]
     return drop_to(rows, height)
 
@@ -171,11 +173,14 @@ class _Writer:
         counts = ((f"{statistics.accepted:,} of {statistics.drafted:,}", "muted"),)
         short = ((f"{statistics.accepted}/{statistics.drafted}", "muted"),)
         yield self._row_of(Figure.ACCEPTANCE, (share, counts), (share, short), (share, ()))
-        for number, (kept, drafted) in enumerate(self._figures.positions, 1):
-            yield self._position(number, kept, drafted)
+        positions = self._figures.positions
+        for number, (kept, drafted) in enumerate(positions[:_MOST_POSITIONS], 1):
+            yield self._position(number, f"{number:>2} ", kept, drafted)
+        if beyond := positions[_MOST_POSITIONS:]:
+            kept, drafted = (sum(counts) for counts in zip(*beyond, strict=True))
+            yield self._position(_MOST_POSITIONS + 1, f">{_MOST_POSITIONS} ", kept, drafted)
 
-    def _position(self, number: int, kept: int, drafted: int) -> Row:
-        name = f"{number:>2} "
+    def _position(self, number: int, name: str, kept: int, drafted: int) -> Row:
         end = f" {texts.percent(kept / drafted):>5}"
         counts = f" {f'{kept:,}/{drafted:,}':>9}"
         room = self._width - len(name) - len(end) - len(counts)
@@ -190,11 +195,38 @@ class _Writer:
             yield self._row_of(Figure.TAU, (tau, ((counts, "muted"),)), (tau, ()))
         if figures.drafted_last is not None and figures.drafted_of_late is not None:
             draft: Spans = (("draft ", "muted"), (f"{figures.drafted_last}", "strong"))
-            now: Spans = (*draft, (" now", "muted")) if self._writing else draft
-            late = f"{figures.drafted_of_late:.1f} of late"
-            source = f", {'+'.join(figures.sources)}" if figures.sources else ""
-            right = ((late + source, "muted"),)
-            yield self._row_of(Figure.DRAFT, (now, right), (draft, right), (draft, ((late, "muted"),)), (draft, ()))
+            words = (" now" if self._writing else "") + (", auto" if figures.automatic else "")
+            now: Spans = (*draft, (words, "muted")) if words else draft
+            right = ((f"{figures.drafted_of_late:.1f} of late", "muted"),)
+            yield self._row_of(Figure.DRAFT, (now, right), (draft, right), (draft, ()))
+        yield from self._sources()
+        yield from self._prediction()
+        if figures.progress is Progress.OVER:
+            for line in textwrap.wrap(figures.why, self._width):
+                yield Row(((line, "muted"),), (Figure.DRAFT,), rank=_WHY)
+
+    def _sources(self) -> Iterator[Row]:
+        """What came of the guesses of each source, where it need not be the draft model."""
+        if self._figures.drafter not in {"hybrid", "ngram"}:
+            return
+        counts = {source: (kept, drafted) for source, drafted, kept in self._figures.statistics.by_source}
+        model, text = (counts.get(source, (0, 0)) for source in ("model", "ngram"))
+        of_text: Spans = (("text ", "muted"), (f"{text[0]:,}/{text[1]:,}" if text[1] else "-", "plain"))
+        of_model: Spans = (("model ", "muted"), (f"{model[0]:,}/{model[1]:,}" if model[1] else "-", "plain"))
+        left, right = (of_model, of_text) if self._figures.drafter == "hybrid" else (of_text, ())
+        yield self._row(Figure.SOURCES, left, right, rank=_DETAIL)
+
+    def _prediction(self) -> Iterator[Row]:
+        """Whether guesses are kept as often as was expected; a row from the beginning, so that nothing moves."""
+        predicted, kept = self._figures.statistics.predicted_acceptance, self._figures.statistics.judged_acceptance
+        if not self._figures.automatic:
+            return
+        if predicted is None or kept is None:
+            yield self._row(Figure.PREDICTED, (("nothing judged so far", "muted"),), rank=_DETAIL)
+            return
+        expected: Spans = (("expected ", "muted"), (texts.percent(predicted), "plain"))
+        came: Spans = (("kept ", "muted"), (texts.percent(kept), "plain"))
+        yield self._row(Figure.PREDICTED, expected, came, rank=_DETAIL)
 
     def _rounds(self) -> Iterator[Row]:
         groups = [texts.group(mark, self._glyphs) for mark in self._figures.marks]
