@@ -11,9 +11,10 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from textual import work
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.types import IgnoreReturnCallbackType
@@ -24,6 +25,7 @@ from localspec.terminal import visible
 from localspec.tui.actions import ACTIONS, Action
 from localspec.tui.screens.closing import ClosesOnce
 from localspec.tui.services import Services
+from localspec.tui.widgets.line_input import LineInput
 
 _RECENT = 30
 _NOT_HERE = frozenset({"send", "palette", "theme"})
@@ -117,6 +119,10 @@ class OfferProvider(Provider):
 _search = inspect.unwrap(CommandPalette._gather_commands)  # noqa: SLF001 - no public name, and what fails is in there
 
 
+class _SearchLine(CommandInput, LineInput):
+    """Where the words are written. As in `ClosesOnce`, Textual knows the kind by the first base."""
+
+
 class Palette(CommandPalette, ClosesOnce[None]):
     """Textual's own, but for what is still to come when it closes, or the app with it.
 
@@ -128,6 +134,14 @@ class Palette(CommandPalette, ClosesOnce[None]):
     async def _gather_commands(self, search_value: str) -> None:
         with suppress(NoMatches):
             await _search(self, search_value)
+
+    def compose(self) -> ComposeResult:
+        """Textual's parts, but for a line to write in that draws no control character."""
+        for widget in super().compose():
+            if isinstance(widget, CommandInput):
+                yield _SearchLine(id=widget.id, placeholder=widget.placeholder, select_on_focus=False)
+            else:
+                yield widget
 
     def _action_command_list(self, action: str) -> None:
         """Go through the list, unless it has no lines yet: there a page key raises."""

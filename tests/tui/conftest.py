@@ -69,7 +69,9 @@ class Chatting:
         await self.until(lambda: self.services.engine.stage is Stage.READY)
 
     async def idle(self) -> None:
+        """Wait until nothing is being answered, and the screen shows that."""
         await self.until(lambda: not self.chat.answering.busy)
+        await self.until(lambda: not any(view.live for view in self.chat.transcript.column.views))
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:

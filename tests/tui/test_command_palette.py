@@ -8,7 +8,9 @@ from types import SimpleNamespace
 from typing import Protocol
 
 import pytest
+from textual import events
 from textual.app import App
+from textual.command import CommandInput
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -122,6 +124,20 @@ async def test_nothing_that_was_said_is_read_as_markup(tmp_path: Path, trap: str
         shown = await find(pilot, "open", f"open: title {trap}")
 
         assert f"said {trap}" in shown
+
+
+async def test_what_is_pasted_steers_no_terminal() -> None:
+    app = Host(Screen())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.push_screen(Palette())
+        await pilot.pause()
+        app.screen.query_one(CommandInput).post_message(
+            events.Paste("bell\x07 back\x08space \x7f \x00 \x1b[31mred \x9b5n \u202e")
+        )
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "bell␇" in shown
+        assert not set(shown) & set("\x07\x08\x7f\x00\x1b\x9b\u202e")
 
 
 async def test_colours_are_found_over_any_screen() -> None:
