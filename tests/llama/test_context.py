@@ -52,9 +52,9 @@ def test_a_context_is_a_language_model(context: Context) -> None:
 
 
 def test_rows_are_what_llama_cpp_gives_one_by_one(context: Context, text: list[int]) -> None:
-    context.evaluate(text[:30], 0)
+    context.evaluate(text[:10], 0)
     for count, wanted in ((1, 1), (5, 5), (8, 3), (ROWS, ROWS)):
-        tokens = text[30 : 30 + count]
+        tokens = text[10 : 10 + count]
         rows = context.evaluate(tokens, wanted)
 
         assert rows.shape == (wanted, 49_152)
@@ -62,7 +62,7 @@ def test_rows_are_what_llama_cpp_gives_one_by_one(context: Context, text: list[i
         for row in range(wanted):
             pointer = low.llama_get_logits_ith(context.pointer, count - wanted + row)
             assert np.array_equal(rows[row], np.ctypeslib.as_array(pointer, (49_152,)))
-        context.truncate(30)
+        context.truncate(10)
 
 
 def test_rows_are_seen_not_copied(context: Context, text: list[int]) -> None:
@@ -92,8 +92,8 @@ def test_no_rows_are_asked_for_in_a_prompt(context: Context, text: list[int]) ->
 
 def test_rows_straddle_no_pass(smollm2_model: Model, context: Context, text: list[int]) -> None:
     """A text longer than one batch by a little: every row must still be there at the end."""
-    with Context(smollm2_model, ContextOptions(length=512, threads=1, batch=20, micro_batch=10)) as small:
-        for count in (17, 33, 49):
+    with Context(smollm2_model, ContextOptions(length=512, threads=1, batch=40, micro_batch=10)) as small:
+        for count in (ROWS, 41, 49):
             small.clear()
             context.clear()
             assert near(small.evaluate(text[:count], ROWS), context.evaluate(text[:count], ROWS))
