@@ -33,7 +33,7 @@ class Knowledge:
     """
 
     def __init__(self) -> None:
-        self.calibrations = {"model": Calibration(MODEL_PRIORS), "ngram": Calibration((*NGRAM_PRIORS, *NGRAM_PRIORS))}
+        self.calibrations = _fresh_calibrations()
         self.judged = 0
         self.speed = 1.0
         prior = np.tile((1 - _STAYS) * _USUAL, (BINS + 1, 1))
@@ -81,6 +81,11 @@ class Knowledge:
             np.isfinite(moves).all() and (moves > 0).all() and speed >= 1 and judged >= 0
         ):
             raise ValueError("what was learned about the pair is damaged")
-        for source, calibration in self.calibrations.items():
+        calibrations = _fresh_calibrations()
+        for source, calibration in calibrations.items():
             calibration.restore(state["calibrations"][source])
-        self._moves, self.speed, self.judged = moves, speed, judged
+        self.calibrations, self._moves, self.speed, self.judged = calibrations, moves, speed, judged
+
+
+def _fresh_calibrations() -> dict[str, Calibration]:
+    return {"model": Calibration(MODEL_PRIORS), "ngram": Calibration((*NGRAM_PRIORS, *NGRAM_PRIORS))}

@@ -49,6 +49,12 @@ class StoppingTable:
         rate: r, tokens a second to measure against.
         chances: of the draft model's guesses.
         longest: guesses a draft may have, at most `len(pass_seconds) - 1`.
+
+    Attributes:
+        rate: r.
+        longest: as given.
+        acceptance: by bin, as given.
+        stopping: the value of stopping after 0, 1, ... guesses: less r times the seconds of the pass that is left.
     """
 
     def __init__(
@@ -60,26 +66,30 @@ class StoppingTable:
         longest: int,
     ) -> None:
         acceptance, moves = chances
-        self._costs = rate * np.asarray(pass_seconds, np.float64)
+        self.rate = rate
+        self.longest = longest
+        self.acceptance: list[float] = acceptance.tolist()
+        self.stopping = [-rate * seconds for seconds in pass_seconds]
         step = rate * step_seconds
         kept = acceptance[:, None] * _SURVIVAL
         places = np.minimum(np.log(np.maximum(kept, 1e-12)) * _SCALE, _POINTS - 1.0)
         below = np.minimum(places.astype(np.intp), _POINTS - 2)
         part = places - below
-        rows = np.arange(acceptance.size)[:, None]
+        lower = np.arange(acceptance.size)[:, None] * _POINTS + below
+        upper = lower + 1
         going_on: list[list[list[float]]] = []
         # Nothing can be added to the longest draft.
         after = np.full((acceptance.size + 1, _POINTS), -math.inf)
         later = np.full(kept.shape, -math.inf)
         for drafted in range(longest - 1, -1, -1):
             # With the next guess at hand: leave it out and stop; keep it and stop; keep it and go on.
-            value = np.maximum(later, -self._costs[drafted + 1])
+            value = np.maximum(later, self.stopping[drafted + 1])
             value += kept
-            np.maximum(value, -self._costs[drafted], out=value)
+            np.maximum(value, self.stopping[drafted], out=value)
             after = moves @ value
             after -= step
             going_on.append(after.tolist())
-            later = after[rows, below] * (1 - part) + after[rows, below + 1] * part
+            later = after.take(lower) * (1 - part) + after.take(upper) * part
         self._going_on = going_on[::-1]
 
     def going_on(self, drafted: int, last: int, survival: float) -> float:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from localspec.decoding.draft_length import LONGEST_DRAFT
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from localspec.decoding.draft_length import LONGEST_DRAFT, DraftLength, Offers
+from localspec.decoding.rounds import DraftPass, Origin, Prediction, Round
 
 _WIDTHS = range(1, LONGEST_DRAFT + 2)
 
@@ -24,3 +32,106 @@ FLAT = [1.0 + 0.004 * (width - 1) for width in _WIDTHS]
 
 LINEAR = [1.0 + 0.9 * (width - 1) for width in _WIDTHS]
 """Where arithmetic is all that counts: little can be won."""
+
+
+class Place(NamedTuple):
+    """A place in a text: how sure the draft model is there, and whether its guess is what the target writes."""
+
+    greatest: float
+    right: bool
+
+
+def informative(acceptance: float, count: int, seed: int) -> list[Place]:
+    """A model that knows how often it is right: sure of some guesses, unsure of others, `acceptance` on average."""
+    rng = np.random.default_rng(seed)
+    sure = rng.beta(2.5 * acceptance, 2.5 * (1 - acceptance), count) if 0 < acceptance < 1 else [acceptance] * count
+    return [Place(float(greatest), bool(rng.random() < greatest)) for greatest in sure]
+
+
+def uninformative(acceptance: float, count: int, seed: int) -> list[Place]:
+    """A model whose confidence says nothing."""
+    rng = np.random.default_rng(seed)
+    return [Place(float(rng.random()), bool(rng.random() < acceptance)) for _ in range(count)]
+
+
+def passages(acceptances: Sequence[float], length: int, count: int, seed: int) -> list[Place]:
+    """Passages of such acceptances in turn, all of the same length, confidence saying nothing."""
+    rounds = range(-(-count // (length * len(acceptances))))
+    found: list[Place] = []
+    for i, acceptance in product(rounds, acceptances):
+        found += uninformative(acceptance, length, seed + len(found) + i)
+    return found[:count]
+
+
+def fixed_speed(places: Sequence[Place], length: int, curve: Sequence[float], step: float) -> float:
+    """Tokens a second of drafts of always the same length."""
+    position, seconds = 0, 0.0
+    while position < len(places):
+        drafted = min(length, len(places) - position - 1)
+        kept = 0
+        while kept < drafted and places[position + kept].right:
+            kept += 1
+        seconds += drafted * step + curve[drafted]
+        position += kept + 1
+    return len(places) / seconds
+
+
+def best_fixed_speed(places: Sequence[Place], curve: Sequence[float], step: float) -> float:
+    """The best of all fixed lengths, none included."""
+    return max(fixed_speed(places, length, curve, step) for length in range(LONGEST_DRAFT + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of a text: its rounds, and tokens a second."""
+
+    rounds: list[Round]
+    speed: float
+
+
+def write(
+    places: Sequence[Place], rule: DraftLength, curve: Sequence[float], step: float, *, leaves_out: bool = True
+) -> Written:
+    """Write a text with a draft model that `places` describes, passes costing what `curve` and `step` say."""
+    position, held, seconds = 0, 0, 0.0
+    rounds: list[Round] = []
+    while position < len(places):
+        plan = rule.plan(min(LONGEST_DRAFT, len(places) - position - 1))
+        passes: list[DraftPass] = []
+        drafted = 0
+        # The cache of the model holds `held` tokens; position + 1 is the length of the text, its prompt being one.
+        while plan.choose(Offers(unread=position + 1 + drafted - held)).step:
+            unread = position + 1 + drafted - held
+            passes.append(DraftPass(unread, step * (1 + 0.4 * (unread - 1))))
+            held += unread
+            greatest = places[position + drafted].greatest
+            if not plan.keeps(greatest):
+                break
+            plan.drawn(greatest, likeliest=True)
+            drafted += 1
+        drafted = plan.verified() if leaves_out else drafted
+        finished = _finished(places[position:], drafted, tuple(passes), plan.predictions[:drafted], curve[drafted])
+        rule.observe(finished)
+        rounds.append(finished)
+        position += len(finished.tokens)
+        held = min(held, position)
+        seconds += finished.seconds
+    return Written(rounds, len(places) / seconds)
+
+
+def _finished(
+    places: Sequence[Place], drafted: int, passes: tuple[DraftPass, ...], predictions: tuple[Prediction, ...], t: float
+) -> Round:
+    kept = next((i for i in range(drafted) if not places[i].right), drafted)
+    own = Origin.PLAIN if not drafted else Origin.CORRECTION if kept < drafted else Origin.BONUS
+    return Round(
+        drafted=(0,) * drafted,
+        accepted=kept,
+        tokens=(0,) * (kept + 1),
+        origins=(*(Origin.DRAFT,) * kept, own),
+        sources=("model",) * drafted,
+        predictions=predictions,
+        passes=passes,
+        target_seconds=t,
+        seconds=t + sum(each.seconds for each in passes),
+    )
