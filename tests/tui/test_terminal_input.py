@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from localspec.tui.terminal_input import InputParser
@@ -23,7 +25,11 @@ def read(data: str, cuts: list[int] | None = None) -> list[tuple[str, str]]:
     parser = InputParser()
     ends = [*sorted(cuts or ()), len(data)]
     pieces = [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False) if end > begin]
-    return [told(event) for piece in pieces for event in parser.feed(piece)]
+    return [told(event) for piece in pieces for event in parser.feed(piece)] + [told(event) for event in parser.tick()]
+
+
+def keys(data: str, cuts: list[int] | None = None) -> list[str]:
+    return [name for _, name in read(data, cuts)]
 
 
 def told(event: Message) -> tuple[str, str]:
@@ -64,18 +70,104 @@ def test_five_megabytes_are_one_paste() -> None:
     assert read(paste(text), list(range(4096, len(text), 4096))) == [("paste", text)]
 
 
-def test_escape_alone_is_a_key_once_nothing_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_escape_alone_is_a_key_once_nothing_follows() -> None:
     parser = InputParser()
-    now = 100.0
-    monkeypatch.setattr("textual._parser.get_time", lambda: now)
 
     assert [*parser.feed("\x1b")] == []
-    assert parser.wait < 0.05
-    found = [*parser.tick()]
-    now += 1
-    found += parser.tick()
+    assert parser.wait < 0.2
+    assert [told(event) for event in parser.tick()] == [("key", "escape")]
+    assert [*parser.tick()] == []
 
-    assert [told(event) for event in found] == [("key", "escape")]
+
+UNKNOWN = [
+    "\x1b[999;999z", "\x1b[<0;9M", "\x1b[?1;2c", "\x1b[>41;354;0c", "\x1b[?9999;0$y", "\x1b[9:9u", "\x1b[1114112u",
+    "\x1b[Mabc", "\x1bO5z", "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b]52;c;5pel\x07", "\x1bP1+r4d73=41\x1b\\",
+    "\x1b_Gi=1;OK\x1b\\", "\x1b[" + "1;" * 40 + "m", "\x1b[201~",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sequence", UNKNOWN)
+def test_a_sequence_that_nobody_knows_is_nothing_however_it_is_cut(sequence: str) -> None:
+    data = f"a{sequence}b\x1b[A"
+    for first in range(len(data)):
+        for second in range(first, len(data)):
+            assert read(data, [first, second]) == [("key", "a"), ("key", "b"), ("key", "up")], (first, second)
+
+
+BEGUN = ["\x1b[", "\x1b[1;", "\x1b[?", "\x1b[M", "\x1b[Ma", "\x1b[[", "\x1b[<0;9", "\x1bO1;", "\x1b]11;rgb", "\x1bP1+r"]
+
+
+@pytest.mark.parametrize("begun", BEGUN)
+@pytest.mark.parametrize(
+    ("after", "then"),
+    [
+        ("\x1b[A", ["up"]),
+        ("\x1b\x1b[A", ["escape", "up"]),
+        ("\x1bOP", ["f1"]),
+        ("\x1bq", ["alt+q"]),
+        ("\x1b\x1b", None),
+    ],
+)
+def test_a_sequence_that_breaks_off_is_nothing_and_takes_nothing_with_it(
+    begun: str, after: str, then: list[str] | None
+) -> None:
+    data = f"a{begun}{after}"
+    for cut in range(1, len(data)):
+        assert keys(data, [cut]) == ["a", *(then or ["escape", "escape"])], cut
+
+
+@pytest.mark.parametrize("begun", BEGUN)
+def test_a_sequence_that_does_not_go_on_is_nothing(begun: str) -> None:
+    parser = InputParser()
+    found = [*parser.feed(f"a{begun}"), *parser.tick(), *parser.feed("日b")]
+    assert [told(event)[1] for event in found] == ["a", "日", "b"]
+
+
+@pytest.mark.parametrize("pasted", ["x", LOG])
+def test_keys_around_a_paste_are_not_taken_together(pasted: str) -> None:
+    data = f"\x1b{paste(pasted)}a\x1b{paste(pasted)}[A"
+    wanted = [("key", "escape"), ("paste", pasted), ("key", "a"), ("key", "escape"), ("paste", pasted)]
+    wanted += [("key", "left_square_bracket"), ("key", "A")]
+    for cut in range(1, len(data)):
+        assert read(data, [cut]) == wanted
+
+
+def test_escapes_in_a_row_are_keys() -> None:
+    assert keys("\x1b\x1b\x1b") == ["escape"] * 3
+    assert keys("\x1b\x1ba", [1]) == ["escape", "alt+a"]
+
+
+def test_whatever_comes_every_letter_that_no_sequence_holds_is_typed_and_keys_go_on() -> None:
+    chance = random.Random(9)
+    for _ in range(3000):
+        pieces = [chance.choice([*UNKNOWN, "x", "é", "日", "\x1b[B"]) for _ in range(chance.randint(1, 8))]
+        data = "".join(pieces)
+        cuts = chance.sample(range(1, len(data)), min(len(data) - 1, 3)) if len(data) > 1 else []
+        typed = [key for key in keys(data, cuts) if len(key) == 1]
+        assert typed == [piece for piece in pieces if len(piece) == 1], (pieces, cuts)
+
+
+def test_bytes_of_chance_end_no_reader() -> None:
+    chance = random.Random(10)
+    signs = "\x1b\x1b\x1b[[]O?<;:01259~uMmRPcy$\\\x07\r\x00a\u65e5"
+    for _ in range(5000):
+        parser = InputParser()
+        for _ in range(4):
+            [*parser.feed("".join(chance.choices(signs, k=chance.randint(1, 9))))]
+            [*parser.tick()]
+        [*parser.feed("\x1b[201~")]
+        assert [told(event) for event in parser.feed("z")] == [("key", "z")]
+
+
+def test_every_key_that_textual_knows_is_that_key_however_it_is_cut() -> None:
+    for sequence in ANSI_SEQUENCES_KEYS.keys() - {"\x1b", "\x1b\x1b"}:
+        textual = XTermParser()
+        known = [*textual.feed(sequence)]
+        if any(isinstance(event, events.CursorPosition) for event in known):
+            continue
+        wanted = [told(event)[1] for event in known]
+        for cut in range(1, len(sequence) + 1):
+            assert keys(sequence, [cut] if cut < len(sequence) else None) == wanted, sequence
 
 
 APP = """
