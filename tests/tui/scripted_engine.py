@@ -128,6 +128,8 @@ class ScriptedEngine:
             finished = self._round(tokens, drafted, Finish.END if last else None)
             if request.speculation.draft_length == "auto":
                 finished = replace(finished, predictions=(Prediction(5, 0.75),) * drafted)
+            if request.speculation.drafter == "hybrid" and number % 8 == 0:
+                finished = replace(finished, sources=("ngram",) * drafted)
             yield answer.take(finished, 20 + tokens[-1])
         yield _end(answer, request, answer.finish or Finish.CANCELLED)
 

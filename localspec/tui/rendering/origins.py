@@ -188,7 +188,7 @@ class OriginsView:
                 name = words.replace(" ", "\u00a0")
                 runs += [
                     Segment(name, examples[manner].style(self._palette)),
-                    Segment(share.replace(" (", "\u00a0("), self._palette.muted),
+                    Segment(share.replace(" (", "\u00a0(").replace(" %", "\u00a0%"), self._palette.muted),
                 ]
         return [replace(line, joint=None) for line in wrapped(runs, self._width)]
 

@@ -18,7 +18,13 @@ from localspec.settings.texts import text_of, title_of, value_of_text, words_of_
 from localspec.tui.widgets.drop_down import DropDown
 from localspec.tui.widgets.line_input import LineInput
 
-_OPTION_WORDS = {"typical": "typical: NOT the target's distribution"}
+_OPTION_WORDS = {
+    "typical": "typical: NOT the target's distribution",
+    "model": "model: the draft model",
+    "ngram": "ngram: the text itself",
+    "hybrid": "hybrid: the draft model and the text",
+    "none": "none: nothing is guessed",
+}
 _HOW_TO_WRITE = {
     "stop": 'none; several: ["one", "two"]; \\n: new line',
     "system": "the model's own, if it has one",

@@ -75,7 +75,7 @@ async def test_an_impossible_value_out_of_sight_is_gone_to(choice: Choice) -> No
 
 async def test_settings_that_contradict_each_other_are_told_before_saving(choice: Choice) -> None:
     async with showing(SettingsScreen(choice)) as shown:
-        await shown.press("down", "down", "enter", "down", "enter")
+        await shown.press("down", "down", "down", "enter", "down", "enter")
         assert field_of(shown, "acceptance").value == "greedy"
         assert "✗ Greedy acceptance needs temperature 0" in shown.text
         await shown.press("ctrl+s")
@@ -86,9 +86,24 @@ async def test_settings_that_contradict_each_other_are_told_before_saving(choice
         assert (shown.results[0].acceptance, shown.results[0].temperature) == ("greedy", 0.0)
 
 
+async def test_where_guesses_come_from_and_how_many_is_said_in_words(choice: Choice) -> None:
+    async with showing(SettingsScreen(choice)) as shown:
+        assert (field_of(shown, "drafter").value, field_of(shown, "draft_length").value) == ("hybrid", "auto")
+        assert "hybrid: the draft model and the text" in shown.text
+        await shown.press("down", "enter")
+        assert "ngram: the text itself" in shown.text
+        await shown.press("up", "enter")
+        await type_into(shown, "draft_length", "32")
+        assert "draft length must be auto or a whole number from 0 to 31, not '32'" in shown.text
+        await type_into(shown, "draft_length", "5")
+        await shown.press("ctrl+s")
+        assert shown.results[0] is not None
+        assert (shown.results[0].drafter, shown.results[0].draft_length) == ("ngram", 5)
+
+
 async def test_typical_acceptance_is_labelled_wherever_it_shows(choice: Choice) -> None:
     async with showing(SettingsScreen(choice)) as shown:
-        await shown.press("down", "down", "enter")
+        await shown.press("down", "down", "down", "enter")
         assert "typical: NOT the target's distribution" in shown.text
         await shown.press("down", "down", "down", "down", "enter")
         assert field_of(shown, "acceptance").value == "typical"
