@@ -44,11 +44,12 @@ class Guessing:
 
     Attributes:
         drafters: the sources of guesses a request may name. One that is not here counts as no guesses.
-        adaptive: makes the draft-length rule of an answer whose length is AUTO; None refuses such requests.
+        adaptive: makes the draft-length rule of an answer whose length is AUTO, polling the second argument while that
+            takes time; None refuses such requests.
     """
 
     drafters: Sequence[Drafter] = ()
-    adaptive: Callable[[SamplingSettings], DraftLength] | None = None
+    adaptive: Callable[[SamplingSettings, Callable[[], bool]], DraftLength] | None = None
 
 
 class ChatSession:
@@ -159,7 +160,7 @@ class ChatSession:
             return Turn(
                 sampling=sampling,
                 rule=rule_for(request.speculation.acceptance, sampling),
-                draft_length=self._length(request.speculation, sampling),
+                draft_length=self._length(request.speculation, sampling, cancelled),
                 end_tokens=self._tokenizer.end_tokens,
                 max_tokens=request.max_tokens,
                 cancelled=cancelled,
@@ -170,14 +171,16 @@ class ChatSession:
                 "These settings cannot be used", f"{words[:1].upper()}{words[1:]}.", "Change that setting."
             ) from error
 
-    def _length(self, speculation: SpeculationSettings, sampling: SamplingSettings) -> DraftLength:
+    def _length(
+        self, speculation: SpeculationSettings, sampling: SamplingSettings, cancelled: Callable[[], bool]
+    ) -> DraftLength:
         if not speculation.speculates:
             return FixedLength(0)
         if isinstance(speculation.draft_length, int):
             return FixedLength(speculation.draft_length)
         if self._adaptive is None:
             raise ValueError("without measured costs the draft length cannot be automatic")
-        return self._adaptive(sampling)
+        return self._adaptive(sampling, cancelled)
 
     def _drafter(self, request: AnswerRequest) -> Drafter:
         wanted = self._drafters.get(request.speculation.drafter)

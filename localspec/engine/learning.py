@@ -26,18 +26,18 @@ class PairLearning:
 
     Args:
         models: the files of target and draft; another file is another pair.
-        costs: recalls or measures what passes cost; None where guesses could not be taken back.
+        costs: recalls or measures what passes cost, unless cancelled; None where guesses could not be taken back.
     """
 
-    def __init__(self, models: Sequence[Path], costs: Callable[[], PassCosts | None]) -> None:
+    def __init__(self, models: Sequence[Path], costs: Callable[[Callable[[], bool]], PassCosts | None]) -> None:
         self._costs = costs
         self._file = _file_of(models)
         self._knowledge = {"greedy": Knowledge(), "sampled": Knowledge()}
         self._recall()
 
-    def rule(self, sampling: SamplingSettings) -> DraftLength:
-        """The rule of one answer."""
-        costs = self._costs()
+    def rule(self, sampling: SamplingSettings, cancelled: Callable[[], bool]) -> DraftLength:
+        """The rule of one answer. Costs may have to be measured first; when that is cancelled nothing is guessed."""
+        costs = self._costs(cancelled)
         if costs is None:
             return FixedLength(0)
         greedy = sampling.temperature == 0

@@ -80,7 +80,7 @@ class LoadedPair:
                 _require_roll_back(self._contexts)
             self._costs = PairCosts(pair, self._contexts)
             files = [pair.target.path, *([pair.draft.path] if pair.draft else [])]
-            self._learning = PairLearning(files, lambda: self.require_costs(never))
+            self._learning = PairLearning(files, self.require_costs)
             self._tokenizer = tokenizer = Tokenizer(target)
             self._template = template = ChatTemplate(
                 target.chat_template, tokenizer.special_texts, tokenizer.bos_text, tokenizer.eos_text
