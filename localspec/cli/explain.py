@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from localspec import locations
@@ -35,7 +36,9 @@ examples:
   localspec explain --pair demo
   localspec explain --target big.gguf --draft small.gguf --all"""
 
-_MEANINGLESS = frozenset({"drop_oldest", "stats", "stop", "max_tokens", "system", "draft_length", "acceptance"})
+_MEANINGLESS = frozenset(
+    {"drop_oldest", "stats", "stop", "max_tokens", "system", "drafter", "draft_length", "acceptance"}
+)
 """Settings that an explanation has no use for, or explains."""
 
 
@@ -73,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     terminal = Terminal(sys.stdout, sys.stderr)
     choice = choose_models(sources, terminal)
     with EngineClient() as client:
-        loaded = load(client, choice.loading, terminal)
+        loaded = load(client, replace(choice.loading, costs=False), terminal)
         try:
             subject = Subject(loaded, choice.loading, choice.settings.sampling())
             facts = gather(client, subject, terminal.status)

@@ -31,7 +31,7 @@ def call(smollm2_path: Path, smollm2_draft_path: Path, tmp_path: Path, monkeypat
     return [
         "bench", "--target", str(smollm2_path), "--draft", str(smollm2_draft_path), "--threads", "1",
         "--context", "256", "--tasks", str(tmp_path / "tasks.jsonl"),
-        "--json", str(tmp_path / "out.json"), "--max-tokens", "8",
+        "--json", str(tmp_path / "out.json"), "--max-tokens", "8", "--drafter", "model", "--draft-length", "3",
     ]  # fmt: skip
 
 
@@ -68,9 +68,29 @@ def test_help_and_wrong_calls_load_nothing_heavy() -> None:
         assert run.stderr.endswith("[]\n"), run.stderr
 
 
-def test_without_a_draft_arms_that_need_one_are_refused(smollm2_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--target", str(smollm2_path), "--arms", "off,3"]) == 2
-    assert "The arm 3 needs a draft model" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arm", "settings"), [("3+model", []), ("hybrid", []), ("3", ["--drafter", "model"]), ("on", ["--drafter", "none"])]
+)
+def test_without_a_draft_arms_that_need_one_are_refused(
+    arm: str, settings: list[str], smollm2_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "--target", str(smollm2_path), "--arms", f"off,{arm}", *settings]) == 2
+    assert f"The arm {arm} needs a draft model" in capsys.readouterr().err
+
+
+def test_an_arm_may_guess_from_model_and_text_as_much_as_pays(
+    call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*call, "--limit", "1", "--arms", "off,auto+hybrid,4+ngram"]) == 0
+    told = capsys.readouterr().out
+    values = json.loads((tmp_path / "out.json").read_bytes())
+    assert values["plan"]["arms"]["auto+hybrid"]["speculation"]["draft_length"] == "auto"
+    figures = {arm: each["figures"]["all"] for arm, each in values["report"]["arms"].items()}
+    assert set(figures["4+ngram"]["by_source"]) <= {"ngram"}
+    assert figures["4+ngram"]["predicted_acceptance"] is None
+    assert sum(figures["auto+hybrid"]["draft_lengths"].values()) > 0
+    judged = sum(record["statistics"]["judged"] for record in values["records"] if record["arm"] == "auto+hybrid")
+    assert ("guesses examined" in told) == bool(judged)
 
 
 def test_a_run_reports_in_words_as_json_and_as_a_page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from localspec.bench.arms import Arm, parse_arms
@@ -10,6 +10,7 @@ from localspec.bench.plan import ArmPlan, Plan
 from localspec.bench.task_files import built_in_tasks, chosen_tasks, read_tasks
 from localspec.cli.models import choose_models
 from localspec.decoding.acceptance import rule_for
+from localspec.decoding.draft_length import AUTO
 from localspec.engine.messages import LoadPair
 from localspec.errors import UsageError
 from localspec.settings import Settings, Sources
@@ -76,7 +77,9 @@ def make_plan(wanted: Wanted, sources: Sources, terminal: Terminal) -> Prepared:
         system=settings.system,
         tasks_name=wanted.tasks.name if wanted.tasks else "built in",
     )
-    return Prepared(plan, {choice.name: choice.loading for choice in choices.values()})
+    automatic = {arm.pair for arm in plan.arms if arm.speculation.speculates and arm.speculation.draft_length == AUTO}
+    loading = {choice.name: replace(choice.loading, costs=choice.name in automatic) for choice in choices.values()}
+    return Prepared(plan, loading)
 
 
 def _naming(pair: str | None, sources: Sources) -> Sources:
@@ -95,7 +98,8 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
     """
     settings: Settings = choice.settings
     speculation = arm.speculation(settings.speculating(with_draft=choice.loading.draft is not None))
-    if arm.speculates and choice.loading.draft is None and arm.drafter in {"model", "hybrid"}:
+    alone = choice.loading.draft is None and speculation.draft_length != 0
+    if arm.speculates and alone and speculation.drafter in {"model", "hybrid", "none"}:
         raise UsageError(
             f"The arm {arm.name} needs a draft model",
             f"{choice.name} has none.",
