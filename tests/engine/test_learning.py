@@ -137,15 +137,16 @@ def test_where_costs_make_no_sense_nothing_is_guessed(models: list[Path]) -> Non
     assert PairLearning(models, lambda _cancelled: None).rule(GREEDY, never) == FixedLength(0)
 
 
-def test_the_engine_keeps_what_an_answer_showed(client: EngineClient, pair: LoadPair) -> None:
-    list(client.load(pair))
+def test_the_engine_keeps_what_an_answer_showed(pair: LoadPair) -> None:
     request = AnswerRequest(
         (Message(Role.USER, "Count from one to ten."),),
         GREEDY,
         SpeculationSettings(drafter="model", draft_length="auto"),
         max_tokens=24,
     )
-    *_, end = client.answer(request)
+    with EngineClient() as client:
+        list(client.load(pair))
+        *_, end = client.answer(request)
 
     assert isinstance(end, AnswerEnd)
     (file,) = locations.learned_folder().glob("*.json")
