@@ -23,6 +23,9 @@ _REMEMBERED_TOKENS = 200.0
 """The speed to measure against is that of so many last tokens. A shorter memory follows the passages of an answer, but
 its noise costs more than that gains: 1.27 instead of 1.32 times off, replayed on traces of 32 prompts."""
 
+_FIRST_TOKENS = 60.0
+"""So many tokens count as written at the speed of no speculation, before anything is known of the pair."""
+
 _UNPROVEN = 3
 """The longest draft before any guess was judged: a first wager on figures that are not this pair's."""
 
@@ -30,7 +33,9 @@ _PROBING = 0.01
 """Of the time of rounds without guesses, what may be spent on finding out whether guesses would pay by now."""
 
 _MOST_SAVED = 2.0
-"""Probing not done is saved up, to so many tokens' time."""
+"""Probing not done is saved up, to so many tokens' time. It is spent at the beginning of answers, when the draft model
+has just read the prompt: later, to read what it is behind by often costs more than is ever saved.
+"""
 
 _STALE_AFTER = 24
 """Rounds after which the table is computed anew, for what was learned since."""
@@ -60,9 +65,8 @@ class AdaptiveLength:
         self._basis = (-1, 0.0, 0.0)
         self._age = 0
         self._longest_lately = 0
-        self._saved = 0.0
-        self._tokens = _REMEMBERED_TOKENS
-        self._seconds = _REMEMBERED_TOKENS * costs.target(1) / knowledge.speed
+        self._tokens = min(_REMEMBERED_TOKENS, _FIRST_TOKENS + knowledge.judged)
+        self._seconds = self._tokens * costs.target(1) / knowledge.speed
         for calibration in knowledge.calibrations.values():
             calibration.begin_answer()
 
@@ -104,9 +108,9 @@ class AdaptiveLength:
         return self._table
 
     def _may_probe(self, loss: float) -> bool:
-        if loss > self._saved:
+        if loss > self.knowledge.saved:
             return False
-        self._saved -= loss
+        self.knowledge.saved -= loss
         return True
 
     def observe(self, finished: Round) -> None:
@@ -122,9 +126,11 @@ class AdaptiveLength:
         seconds = self.costs.target(len(finished.drafted) + 1) + sum(
             self.costs.draft(each.width) for each in finished.passes
         )
-        fading = 1 - len(finished.tokens) / (_REMEMBERED_TOKENS + len(finished.tokens))
-        self._tokens = self._tokens * fading + len(finished.tokens)
-        self._seconds = self._seconds * fading + seconds
+        self._tokens += len(finished.tokens)
+        self._seconds += seconds
+        fading = min(1.0, _REMEMBERED_TOKENS / self._tokens)
+        self._tokens *= fading
+        self._seconds *= fading
         self.knowledge.speed = self.rate * self.costs.target(1)
         self._age += 1
         self._longest_lately = max(self._longest_lately, len(finished.drafted))
@@ -134,7 +140,7 @@ class AdaptiveLength:
             for calibration in self.knowledge.calibrations.values():
                 calibration.unjudged()
         if not finished.drafted:
-            self._saved = min(_MOST_SAVED, self._saved + _PROBING)
+            self.knowledge.saved = min(_MOST_SAVED, self.knowledge.saved + _PROBING)
 
 
 def _differ(basis: tuple[int, float, float], before: tuple[int, float, float]) -> bool:

@@ -13,9 +13,11 @@ from localspec.decoding.rounds import Prediction
 from localspec.decoding.stopping import StoppingTable
 
 _READING_CHARGED = 0.1
+_MOST_CHARGED = 0.1
 """What of the time to read what the draft model is behind counts against its next guess. Most of it is owed anyway, as
 soon as the model is to guess again in this answer: were all of it charged, a model that had paused would hardly ever be
-worth its reading, and stay silent to the end. Probing, which may be in vain, is charged all of it."""
+worth its reading, and stay silent to the end. A trial, which may be in vain, is charged all of it. The second figure is
+in tokens: reading counts no more than that, for a model that has been silent for a whole passage."""
 
 
 class StoppingPlan:
@@ -62,18 +64,24 @@ class StoppingPlan:
         if drafted >= self._room:
             return STOP
         step_gain = self._step_gain(drafted, offers.unread) if offers.unread else -math.inf
-        looked_up, gain = self._best_lookup(drafted, offers) if offers.looked_up else (0, -math.inf)
-        if step_gain > gain:
-            looked_up, gain = 0, step_gain
-        if gain <= 0 and (drafted or not self._probes(gain, offers.unread)):
-            return STOP
-        return Choice(looked_up=looked_up, step=not looked_up)
+        looked_up, lookup_gain = self._best_lookup(drafted, offers) if offers.looked_up else (0, -math.inf)
+        if max(step_gain, lookup_gain) <= 0:
+            step_gain = -self._trial_cost(offers.unread)
+            if drafted or not self._probes(max(step_gain, lookup_gain)):
+                return STOP
+        return Choice(step=True) if step_gain > lookup_gain else Choice(looked_up=looked_up)
 
-    def _probes(self, gain: float, unread: int) -> bool:
+    def _probes(self, gain: float) -> bool:
         """Whether to make a first guess in spite of its worth."""
-        self._probing = self._may_probe((1 - _READING_CHARGED) * self._behind(unread) - gain)
+        self._probing = self._may_probe(-gain)
         self._least = int(self._probing)
         return self._probing
+
+    def _trial_cost(self, unread: int) -> float:
+        """What it costs to have one guess of the model verified, if it is kept or not."""
+        if not unread:
+            return math.inf
+        return self._table.rate * self._costs.draft(unread) + self._stopping[0] - self._stopping[1]
 
     def _best_lookup(self, drafted: int, offers: Offers) -> tuple[int, float]:
         """How many of the tokens found are worth most, and what they gain over stopping here."""
@@ -93,7 +101,7 @@ class StoppingPlan:
     def _step_gain(self, drafted: int, unread: int) -> float:
         """What going on with the model gains over stopping here."""
         going_on = self._table.going_on(drafted, self._last, self._survival)
-        return going_on - _READING_CHARGED * self._behind(unread) - self._stopping[drafted]
+        return going_on - min(_MOST_CHARGED, _READING_CHARGED * self._behind(unread)) - self._stopping[drafted]
 
     def _behind(self, unread: int) -> float:
         """What it takes the model to read what it is behind."""

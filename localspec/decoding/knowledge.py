@@ -29,12 +29,14 @@ class Knowledge:
     Attributes:
         calibrations: by source: "model" and "ngram".
         judged: guesses the target decided on, of all that is known.
+        saved: tokens' time that may be spent on finding out whether guesses would pay by now; not kept.
         speed: tokens a second that answers reached lately, times the seconds of a plain pass; 1 or more.
     """
 
     def __init__(self) -> None:
         self.calibrations = _fresh_calibrations()
         self.judged = 0
+        self.saved = 0.0
         self.speed = 1.0
         prior = np.tile((1 - _STAYS) * _USUAL, (BINS + 1, 1))
         prior[:BINS] += _STAYS * np.eye(BINS)
@@ -85,6 +87,7 @@ class Knowledge:
         for source, calibration in calibrations.items():
             calibration.restore(state["calibrations"][source])
         self.calibrations, self._moves, self.speed, self.judged = calibrations, moves, speed, judged
+        self.saved = 0.0
 
 
 def _fresh_calibrations() -> dict[str, Calibration]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -54,12 +54,17 @@ def uninformative(acceptance: float, count: int, seed: int) -> list[Place]:
     return [Place(float(rng.random()), bool(rng.random() < acceptance)) for _ in range(count)]
 
 
-def passages(acceptances: Sequence[float], length: int, count: int, seed: int) -> list[Place]:
-    """Passages of such acceptances in turn, all of the same length, confidence saying nothing."""
-    rounds = range(-(-count // (length * len(acceptances))))
+Process = Callable[[float, int, int], list[Place]]
+"""Places of such an acceptance on average, so many, drawn with this seed."""
+
+
+def passages(process: Process, acceptances: Sequence[float], length: int, count: int, seed: int) -> list[Place]:
+    """Passages of such acceptances in turn, all of the same length."""
     found: list[Place] = []
-    for i, acceptance in product(rounds, acceptances):
-        found += uninformative(acceptance, length, seed + len(found) + i)
+    for i, acceptance in enumerate(cycle(acceptances)):
+        if len(found) >= count:
+            break
+        found += process(acceptance, length, seed + i)
     return found[:count]
 
 
