@@ -8,58 +8,29 @@ distributed as p, whatever q is.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
+from localspec.decoding.block_verification import Block
 from localspec.decoding.coupling import shared_choice
 from localspec.decoding.distributions import Certain, Distribution, residual
 from localspec.decoding.rounds import Draft
 from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.decoding.verdict import AcceptanceRule, Target, Verdict
 
-Target = Callable[[int], Distribution]
-"""Target(i) is p after the text and the first i drafted tokens, 0 <= i <= n; computed only when asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`accepted` drafted tokens are kept, then `token`, the target's own, follows: a correction or the bonus."""
-
-    accepted: int
-    token: int
-
-
-class AcceptanceRule(Protocol):
-    """How a draft is drawn and verified."""
-
-    @property
-    def name(self) -> str:
-        """The rule's name in the settings."""
-        ...
-
-    @property
-    def lossless(self) -> bool:
-        """Whether the text is distributed exactly as the target's own."""
-        ...
-
-    @property
-    def may_leave_out(self) -> bool:
-        """Whether guesses may be left out of the target's pass after they were seen.
-
-        True where each token of the text is the target's own choice, whatever was guessed. Where the choice depends on
-        the guess, as in rejection sampling, leaving out those that look bad would favour the others.
-        """
-        ...
-
-    def propose(self, q: Distribution, position: int) -> int:
-        """Draw a draft token from q, for the given position in the text."""
-        ...
-
-    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
-        """Decide on a draft whose first token stands at `position` in the text. An empty draft is a plain step."""
-        ...
+__all__ = [
+    "ACCEPTANCE_RULES",
+    "AcceptanceRule",
+    "Block",
+    "Coupled",
+    "Greedy",
+    "Rejection",
+    "Target",
+    "Typical",
+    "Verdict",
+    "entropy",
+    "rule_for",
+]
 
 
 class Greedy:
@@ -185,7 +156,7 @@ def entropy(distribution: Distribution) -> float:
     return float(-(probabilities * np.log(probabilities)).sum())
 
 
-ACCEPTANCE_RULES = ("auto", "greedy", "rejection", "coupled", "typical")
+ACCEPTANCE_RULES = ("auto", "greedy", "rejection", "block", "coupled", "typical")
 """The names `rule_for` knows."""
 
 
@@ -210,4 +181,6 @@ def rule_for(name: str, sampling: SamplingSettings) -> AcceptanceRule:
         raise ValueError(f"greedy acceptance needs temperature 0, not {sampling.temperature}; above it use rejection")
     if name == "coupled":
         return Coupled(seed)
+    if name == "block":
+        return Block(seed)
     return Typical(seed) if name == "typical" else Rejection(seed)

@@ -194,32 +194,53 @@ def residual(p: Distribution, q: Distribution | None, rejected: int) -> Distribu
     Returns:
         The residual; p itself when rounding leaves nothing of it, which p = q alone can cause.
     """
+    return excess(p, q, rejected, 1.0)[1]
+
+
+def excess(p: Distribution, q: Distribution | None, guess: int, share: float) -> tuple[float, Distribution]:
+    """What a share of p has in excess of q: max(0, share * p - q).
+
+    Args:
+        p: the target's distribution.
+        q: the distribution `guess` was drawn from; None for a deterministic guess, where q is 1 on it.
+        guess: the token that was drawn from q.
+        share: above 0, at most 1. Dense distributions are float32: far below 1e-30 it would overflow.
+
+    Returns:
+        Its sum, and the distribution in proportion to it; p itself when nothing is left.
+    """
     if isinstance(p, Certain):
-        return p
+        of_q = q.probability(p.token) if q is not None else float(p.token == guess)
+        return max(0.0, share - of_q), p
     if isinstance(p, Dense):
-        if isinstance(q, Dense):
-            return _dense_residual(p, q)
-        taken = padded_weights(p.weights.size)
-        ids, probabilities = Certain(rejected).support() if q is None else q.support()
-        np.copyto(taken, p.weights)
-        taken[ids] = np.maximum(taken[ids] - probabilities * p.total, 0.0)
-        return Dense(taken) if taken.any() else p
+        left = _dense_excess(p, q, guess, share)
+        return (share * left.total / p.total, left) if left.total else (0.0, p)
     ids, probabilities = p.support()
     if q is None:
-        excess = np.where(ids == rejected, 0.0, probabilities)
+        over = np.where(ids == guess, 0.0, share * probabilities)
     else:
-        excess = np.maximum(probabilities - probabilities_at(q, ids), 0.0)
-    return Sparse(ids, excess) if excess.any() else p
+        over = np.maximum(share * probabilities - probabilities_at(q, ids), 0.0)
+    mass = float(np.add.reduce(over))
+    return mass, Sparse(ids, over) if mass else p
 
 
-def _dense_residual(p: Dense, q: Dense) -> Distribution:
-    common = min(p.weights.size, q.weights.size)
-    excess = padded_weights(p.weights.size)
-    np.multiply(q.weights[:common], np.float32(p.total / q.total), out=excess[:common])
-    excess[common:] = 0.0
-    np.subtract(p.weights, excess, out=excess)
-    np.maximum(excess, 0.0, out=excess)
-    return Dense(excess) if excess.any() else p
+def _dense_excess(p: Dense, q: Distribution | None, guess: int, share: float) -> Dense:
+    """max(0, p - q / share), in proportion."""
+    over = padded_weights(p.weights.size)
+    if isinstance(q, Dense):
+        common = min(p.weights.size, q.weights.size)
+        np.multiply(q.weights[:common], np.float32(p.total / (q.total * share)), out=over[:common])
+        over[common:] = 0.0
+        np.subtract(p.weights, over, out=over)
+        np.maximum(over, 0.0, out=over)
+        return Dense(over)
+    np.copyto(over, p.weights)
+    if q is None:
+        over[guess] = 0.0
+    else:
+        ids, probabilities = q.support()
+        over[ids] = np.maximum(over[ids] - probabilities * (p.total / share), 0.0)
+    return Dense(over)
 
 
 def probabilities_at(distribution: Distribution, ids: TokenIds) -> Probabilities:

@@ -8,6 +8,11 @@ So for a set of tokens, let p_t be the target's exact distribution of token t an
 
 (a martingale's central limit theorem: p_t may depend on all that was emitted before). Where all p_t are equal this is
 Pearson's sum of (observed - expected)^2 / expected. One test is made for each place in the round and last token.
+
+Which tokens are in a set must be known before they are drawn. Under block verification the place in the round is not:
+whether a round goes on behind a token depends on the guesses that follow it. There the sets are made by the place in
+the answer: the first round begins where the answer does, so its places are the round's too. And several tokens together
+count as one outcome, as long as a block where there are few tokens: a rule that judges a block may bend nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from localspec.bench.losslessness.chi_square import cells
 SUITE_ERROR = 1e-6
 """Probability that a correct program fails any of the statistical tests of this folder, over all choices of seeds."""
 
-MOST_TESTS = 5_000
+MOST_TESTS = 10_000
 """Bound on the number of chi-square tests in this folder; each gets an equal share of SUITE_ERROR (Bonferroni)."""
 
 TEST_ERROR = SUITE_ERROR / MOST_TESTS

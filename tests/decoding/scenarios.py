@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from localspec.decoding.acceptance import AcceptanceRule, rule_for
 from localspec.decoding.distributions import Dense, Distribution, Sparse, padded_weights
-from localspec.decoding.draft_length import FixedLength
+from localspec.decoding.draft_length import DraftLength, FixedLength
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.loop import speculate
@@ -81,6 +81,7 @@ class Scenario:
     Attributes:
         draft: the draft model's table, or a key of OTHER_DRAFTS for a `GuessingDrafter`.
         answer: tokens in one answer: enough for a few rounds, so that a roll-back stands before most of them.
+        together: lengths of the stretches from the start of the answer that are outcomes of their own each.
     """
 
     sampling: SamplingSettings = PLAIN
@@ -89,6 +90,11 @@ class Scenario:
     draft_length: int = 3
     answer: int = 8
     prompt: tuple[int, ...] = PROMPT
+    together: tuple[int, ...] = (3,)
+
+    def length(self) -> DraftLength:
+        """Where its drafts end."""
+        return FixedLength(self.draft_length)
 
     def drafter(self) -> Drafter:
         vocabulary = self.target.shape[-1]
@@ -138,6 +144,16 @@ SCENARIOS: dict[str, Scenario] = {
     "dense q": Scenario(draft="dense q"),
     "dense q, top-p": Scenario(_with(top_p=0.9), draft="dense q"),
     "order 2": Scenario(target=random_table(8, 5, order=2), draft=random_table(9, 5), draft_length=2),
+    "few tokens, two blocks": Scenario(
+        target=random_table(312, 3, spread=2.5),
+        draft=random_table(812, 3, spread=2.5),
+        draft_length=2,
+        answer=7,
+        together=(3, 3),
+    ),
+    "few tokens, two longer blocks": Scenario(
+        target=random_table(41, 3), draft=random_table(42, 3), draft_length=4, answer=11, together=(5, 5)
+    ),
     "draft length 1": Scenario(draft_length=1, answer=6),
     "draft length 6": Scenario(draft=near(TARGET, 10, 0.2), draft_length=6, answer=14),
     "wide": Scenario(target=WIDE, draft=WIDE_DRAFT),
@@ -153,7 +169,7 @@ class ExactTarget:
         self._table = table
         self._sampling = sampling
         self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        self._joint: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self._joint: dict[tuple[tuple[int, ...], int], NDArray[np.float64]] = {}
 
     def after(self, text: Sequence[int]) -> NDArray[np.float64]:
         order = self._table.ndim - 1
@@ -166,16 +182,17 @@ class ExactTarget:
             self._known[context] = exact_probabilities(logits, self._sampling, context)
         return self._known[context]
 
-    def joint_of_three(self, text: tuple[int, ...]) -> NDArray[np.float64]:
-        """The joint distribution of the three tokens after `text`, flattened."""
-        if text not in self._joint:
-            size = self._table.shape[-1]
-            joint = np.zeros((size, size, size))
-            for a in np.flatnonzero(first := self.after(text)).tolist():
-                for b in np.flatnonzero(second := self.after((*text, a))).tolist():
-                    joint[a, b] = first[a] * second[b] * self.after((*text, a, b))
-            self._joint[text] = joint.ravel()
-        return self._joint[text]
+    def joint(self, text: tuple[int, ...], length: int) -> NDArray[np.float64]:
+        """The joint distribution of so many tokens after `text`, flattened."""
+        if length == 1:
+            return self.after(text)
+        if (text, length) not in self._joint:
+            first = self.after(text)
+            rest = np.zeros((first.size, first.size ** (length - 1)))
+            for token in np.flatnonzero(first).tolist():
+                rest[token] = first[token] * self.joint((*text, token), length - 1)
+            self._joint[text, length] = rest.ravel()
+        return self._joint[text, length]
 
 
 def gather(
@@ -191,11 +208,11 @@ def gather(
         rule = rule_maker(rule_name, replace(scenario.sampling, seed=seed))
         for finished in answer_once(scenario, target, drafter, rule):
             for place, token in enumerate(finished.tokens):
-                role = _role(place, finished)
+                role = _role(place, finished) if rule_name != "block" else _place(text, scenario)
                 tally.add((role, text[-1] if few else None), exact.after(text), token)
                 text.append(token)
         if few:
-            _tally_joint(tally, exact, text, len(scenario.prompt))
+            _tally_together(tally, exact, text, scenario)
     return tally
 
 
@@ -206,16 +223,25 @@ def answer_once(scenario: Scenario, target: TableModel, drafter: Drafter, rule: 
     target.evaluate(text[:-1], rows=0)
     target.calls.clear()
     drafter.prepare(text, lambda: False)
-    turn = Turn(scenario.sampling, rule, FixedLength(scenario.draft_length), max_tokens=scenario.answer)
+    turn = Turn(scenario.sampling, rule, scenario.length(), max_tokens=scenario.answer)
     return list(speculate(target, drafter, text, turn))
 
 
-def _tally_joint(tally: Tally, exact: ExactTarget, text: list[int], start: int) -> None:
-    """The first three tokens as one outcome: dependence between them shows here."""
-    a, b, c = text[start : start + 3]
-    joint = exact.joint_of_three(tuple(text[:start]))
-    size = round(joint.size ** (1 / 3))
-    tally.add("the first three together", joint, (a * size + b) * size + c)
+def _tally_together(tally: Tally, exact: ExactTarget, text: list[int], scenario: Scenario) -> None:
+    """Stretches of several tokens as one outcome: dependence between tokens shows here."""
+    start, size = len(scenario.prompt), scenario.target.shape[-1]
+    for length in scenario.together:
+        outcome = 0
+        for token in text[start : start + length]:
+            outcome = outcome * size + token
+        tally.add((f"{length} together", start), exact.joint(tuple(text[:start]), length), outcome)
+        start += length
+
+
+def _place(text: Sequence[int], scenario: Scenario) -> str | int:
+    """The place in the answer, as far as its first round may reach."""
+    place = len(text) - len(scenario.prompt)
+    return place if place <= scenario.draft_length else "later"
 
 
 def _role(place: int, finished: Round) -> str | int:

@@ -40,7 +40,7 @@ REPEATING = {
 }
 
 
-@pytest.mark.parametrize("rule", ["rejection", "coupled"])
+@pytest.mark.parametrize("rule", ["rejection", "block", "coupled"])
 @pytest.mark.parametrize("name", REPEATING)
 def test_emitted_tokens_have_the_targets_distribution(name: str, rule: str) -> None:
     tally = gather(REPEATING[name], rule, answers=300)
@@ -53,7 +53,7 @@ def test_at_temperature_0_every_token_is_the_targets_likeliest(name: str) -> Non
     scenario = REPEATING[name]
     cold = replace(scenario, sampling=replace(scenario.sampling, temperature=0.0))
 
-    for rule in ("auto", "greedy", "rejection", "coupled", "typical"):
+    for rule in ("auto", "greedy", "rejection", "block", "coupled", "typical"):
         tally = gather(cold, rule, answers=1)
         assert find_error(tally.tests(), tally) is None
 
