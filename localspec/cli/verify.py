@@ -22,7 +22,16 @@ SCHEMA = 1
 _DRAFT_LENGTH = 3
 """Where the settings leave it to the program: a length of its own accord would be another at each run."""
 
-PLANTS = ("residual-is-p", "p-and-q-swapped", "always-accepts", "bonus-from-q")
+PLANTS = (
+    "residual-is-p",
+    "p-and-q-swapped",
+    "always-accepts",
+    "bonus-from-q",
+    "block-corrects-with-p",
+    "block-first-failure",
+    "block-passes-by-share",
+    "block-bonus-from-q",
+)
 """As `losslessness.planted.PLANTED`, which the help has no time to import; a test compares the two."""
 
 _DESCRIPTION = """\

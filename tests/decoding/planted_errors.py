@@ -12,14 +12,17 @@ import numpy as np
 
 from localspec.bench.losslessness.planted import (
     AlwaysAccepts,
+    BlockEndsAtTheFirstFailure,
+    BlockPassesByTheShare,
     BonusFromQ,
+    OpenBlock,
     OpenRejection,
     ResidualIsP,
     SwappedInTheAcceptance,
 )
 from localspec.decoding.acceptance import AcceptanceRule, Coupled, Greedy, Rejection, Target, Verdict
 from localspec.decoding.coupling import shared_choice
-from localspec.decoding.distributions import Distribution, Probabilities, Sparse, residual
+from localspec.decoding.distributions import Distribution, Probabilities, Sparse, excess, residual
 from localspec.decoding.rounds import Draft
 from localspec.decoding.sampling_settings import SamplingSettings
 from tests.decoding.scenarios import FAR, PLAIN, SCENARIOS, RuleMaker, Scenario
@@ -145,6 +148,48 @@ class Claims(OpenRejection):
         )
 
 
+class BlockCorrectsAsRejection(OpenBlock):
+    def correction(self, draft: Draft, target: Target, kept: int, share: float) -> Distribution:
+        return residual(target(kept), draft.distributions[kept], draft.tokens[kept])
+
+
+class BlockCarriesTooMuch(OpenBlock):
+    def share(self, ratio: float) -> float:
+        return ratio
+
+
+class BlockDecidesWithOneNumber(OpenBlock):
+    def number(self, part: int) -> float:
+        if part == 0:
+            self._number = self._uniform()
+        return self._number
+
+
+class BlockEndsWithTheResidual(OpenBlock):
+    """The bonus is drawn from what follows a cut, as if the draft had gone on with its last q."""
+
+    def bonus(self, draft: Draft, target: Target) -> int:
+        if not draft.tokens:
+            return super().bonus(draft, target)
+        p = target(len(draft.tokens))
+        return residual(p, draft.distributions[-1], draft.tokens[-1]).draw(self._uniform())
+
+
+class BlockPassesTheEndByTheResidual(OpenBlock):
+    """The whole draft passes as its parts do: the end is not told apart."""
+
+    def chance(self, draft: Draft, target: Target, part: int, share: float) -> float:
+        if part < len(draft.tokens) or share in {0, 1}:
+            return super().chance(draft, target, part, share)
+        mass, _ = excess(target(part), draft.distributions[-1], draft.tokens[-1], share)
+        return mass / (mass + 1 - share)
+
+
+class BlockOneRowEarly(OpenBlock):
+    def correction(self, draft: Draft, target: Target, kept: int, share: float) -> Distribution:
+        return super().correction(draft, lambda i: target(max(i - 1, 0)), kept, share)
+
+
 @dataclass(frozen=True, slots=True)
 class Planted:
     """A rule with an error, where it shows, and how many answers it takes to see it nearly always."""
@@ -152,6 +197,7 @@ class Planted:
     scenario: Scenario
     rule_maker: RuleMaker
     answers: int = 400
+    rule: str = "rejection"
 
 
 def _seeded(rule: Callable[[int], AcceptanceRule]) -> RuleMaker:
@@ -163,6 +209,8 @@ _FORGETFUL = PenaltiesWithoutTheDraft(1.0, 0, 1.0, 0.0, frequency_penalty=1.0, r
 _FAR = SCENARIOS["far draft"]
 
 _DENSE = SCENARIOS["dense"]
+
+_TWO_BLOCKS, _LONGER_BLOCKS = SCENARIOS["few tokens, two blocks"], SCENARIOS["few tokens, two longer blocks"]
 
 PLANTED: dict[str, Planted] = {
     "residual |p - q|": Planted(_FAR, _seeded(ResidualOfAbsoluteDifferences)),
@@ -181,6 +229,14 @@ PLANTED: dict[str, Planted] = {
     "one row late": Planted(_DENSE, _seeded(OneRowLate)),
     "one row early": Planted(_DENSE, _seeded(OneRowEarly), 900),
     "penalties without the draft": Planted(Scenario(_FORGETFUL), _seeded(OpenRejection), 1500),
+    "block corrects as rejection": Planted(_TWO_BLOCKS, _seeded(BlockCorrectsAsRejection), 3000, "block"),
+    "block ends at the first failure": Planted(_LONGER_BLOCKS, _seeded(BlockEndsAtTheFirstFailure), 400, "block"),
+    "block passes by the share": Planted(_LONGER_BLOCKS, _seeded(BlockPassesByTheShare), 400, "block"),
+    "block carries too much": Planted(_LONGER_BLOCKS, _seeded(BlockCarriesTooMuch), 1200, "block"),
+    "block decides with one number": Planted(_TWO_BLOCKS, _seeded(BlockDecidesWithOneNumber), 1800, "block"),
+    "block ends with the residual": Planted(_TWO_BLOCKS, _seeded(BlockEndsWithTheResidual), 1800, "block"),
+    "block passes the end by the residual": Planted(_TWO_BLOCKS, _seeded(BlockPassesTheEndByTheResidual), 900, "block"),
+    "block one row early": Planted(_LONGER_BLOCKS, _seeded(BlockOneRowEarly), 400, "block"),
     "one noise for the whole draft": Planted(_DENSE, _seeded(OneNoiseForTheWholeDraft), 1800),
     "noise by place in the round": Planted(_DENSE, _seeded(NoiseByPlaceInTheRound)),
     "keeps what the noise liked less": Planted(_DENSE, _seeded(KeepsWhatTheNoiseLikedLess)),

@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from localspec.bench.losslessness.planted import OpenRejection
-from localspec.decoding.acceptance import Rejection, Typical, rule_for
+from localspec.bench.losslessness.planted import OpenBlock, OpenRejection
+from localspec.decoding.acceptance import AcceptanceRule, Rejection, Typical, rule_for
 from localspec.decoding.distributions import Dense, Distribution, Sparse, padded_weights, residual
 from localspec.decoding.rounds import Draft
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -29,7 +29,7 @@ ANSWERS = 400
 MANY_ANSWERS = 1800
 """Enough to find the weakest, with a probability above 0.99."""
 
-MANY_FOR = frozenset({"dense", "far draft"})
+MANY_FOR = frozenset({"dense", "far draft", "few tokens, two blocks", "few tokens, two longer blocks"})
 
 
 def error_in(scenario: Scenario, rule: str, answers: int, rule_maker: RuleMaker = rule_for) -> str | None:
@@ -38,7 +38,7 @@ def error_in(scenario: Scenario, rule: str, answers: int, rule_maker: RuleMaker 
     return find_error(tally.tests(), tally)
 
 
-@pytest.mark.parametrize("rule", ["rejection", "coupled"])
+@pytest.mark.parametrize("rule", ["rejection", "block", "coupled"])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_emitted_tokens_have_the_targets_distribution(name: str, rule: str) -> None:
     answers = MANY_ANSWERS if name in MANY_FOR else ANSWERS
@@ -51,7 +51,7 @@ def test_at_temperature_0_every_token_is_the_targets_likeliest(name: str) -> Non
     scenario = SCENARIOS[name]
     cold = replace(scenario, sampling=replace(scenario.sampling, temperature=0.0))
 
-    for rule in ("auto", "greedy", "rejection", "coupled", "typical"):
+    for rule in ("auto", "greedy", "rejection", "block", "coupled", "typical"):
         assert error_in(cold, rule, answers=1) is None
 
 
@@ -59,14 +59,14 @@ def test_at_temperature_0_every_token_is_the_targets_likeliest(name: str) -> Non
 def test_a_rule_with_an_error_is_found_out(name: str) -> None:
     planted = PLANTED[name]
 
-    assert error_in(planted.scenario, "rejection", planted.answers, planted.rule_maker) is not None
+    assert error_in(planted.scenario, planted.rule, planted.answers, planted.rule_maker) is not None
 
 
-def test_the_frame_of_the_planted_errors_is_itself_right() -> None:
-    assert (
-        error_in(SCENARIOS["far draft"], "rejection", MANY_ANSWERS, lambda _, sampling: OpenRejection(sampling.seed))
-        is None
-    )
+@pytest.mark.parametrize(("rule", "frame"), [("rejection", OpenRejection), ("block", OpenBlock)])
+def test_the_frame_of_the_planted_errors_is_itself_right(rule: str, frame: Callable[[int], AcceptanceRule]) -> None:
+    scenario = SCENARIOS["far draft"]
+
+    assert error_in(scenario, rule, MANY_ANSWERS, lambda _, sampling: frame(sampling.seed or 0)) is None
 
 
 def test_typical_acceptance_is_called_lossy_and_is() -> None:
@@ -74,7 +74,7 @@ def test_typical_acceptance_is_called_lossy_and_is() -> None:
     assert error_in(SCENARIOS["dense"], "typical", ANSWERS) is not None
 
 
-@pytest.mark.parametrize("name", ["greedy", "rejection", "coupled"])
+@pytest.mark.parametrize("name", ["greedy", "rejection", "block", "coupled"])
 def test_the_exact_rules_are_called_lossless(name: str) -> None:
     assert rule_for(name, replace(PLAIN, temperature=0.0 if name == "greedy" else 1.0)).lossless
 

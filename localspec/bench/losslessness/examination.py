@@ -15,7 +15,7 @@ from typing import Any
 
 from localspec.bench.losslessness.assignment import Assignment
 from localspec.bench.losslessness.findings import Caught, Texts
-from localspec.bench.losslessness.planted import PLANTED
+from localspec.bench.losslessness.planted import control_of
 from localspec.bench.losslessness.real_rows import control_places, evenly, places_in
 from localspec.bench.losslessness.sequences import PLACES, Place, Tally, Task, draw, judge, tasks_for
 from localspec.bench.losslessness.texts import Pair, compare_text, together
@@ -99,21 +99,18 @@ def _look_at_draws(told: Assignment, as_set: Sequence[Place], uncut: Sequence[Pl
             return _draw_all(pool, tasks, len(among), lambda done: _tell_progress(what, done, len(tasks)))
 
         tallies = drawn("drawing from real rows", told.rule, places, told.sequences)
-        _tell("draws", asdict(judge(places, tallies, told.rule, acceptance_known=_accepts_by_overlap(told.rule))))
+        _tell("draws", asdict(judge(places, tallies, told.rule)))
         control = control_places(as_set if len(as_set) >= 2 * PLACES else uncut)
-        for name in ("none", *PLANTED):
-            rule = "rejection" if name == "none" else name
+        right, errors = control_of(told.rule)
+        for name in ("none", *errors):
+            rule = right if name == "none" else name
             tallies = drawn(f"planting errors: {name}", rule, control, told.control_sequences)
-            found = judge(control, tallies, rule, acceptance_known=True)
+            found = judge(control, tallies, rule)
             tokens, impossible = (
                 sum(getattr(position, what) for position in found.positions) for what in ("drawn", "impossible")
             )
             # As `Draws.fine` would say: that is the judgement under test.
             _tell("caught", asdict(Caught(name, not found.fine, tokens, impossible, found.smallest)))
-
-
-def _accepts_by_overlap(rule: str) -> bool:
-    return rule in {"auto", "rejection", *PLANTED}
 
 
 def _workers(threads: int | None) -> int:

@@ -73,6 +73,7 @@ class Position:
         drawn: how often.
         impossible: of those, tokens that p forbids.
         p_value: of the chi-square test.
+        pair_p_value: of that of this place and the next together; None where no next place was drawn with it.
         tv_sampled: total variation between what was drawn and p.
         tv_noise: what chance alone makes of that, on average.
         tv_draft: total variation between p and q.
@@ -86,6 +87,7 @@ class Position:
     drawn: int
     impossible: int
     p_value: float
+    pair_p_value: float | None
     tv_sampled: float
     tv_noise: float
     tv_draft: float

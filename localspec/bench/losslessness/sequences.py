@@ -4,21 +4,25 @@ A window is a stretch of places with their p and q. One sequence goes through it
 from q, verify them, go on behind what was emitted, until every place has its token. So each sequence draws each place
 once, now as the first, now as a later token of a draft, as a correction or as a bonus; the places are independent of
 each other, for p and q are fixed. A lossless rule makes every place's tokens distributed as its p, whatever the rule:
-whole blocks are tested, not only single acceptances.
+whole blocks are tested, not only single acceptances. And it leaves them independent of each other: a rule that judges
+guesses together may be right at every place by itself and still make the one depend on the other, so each place is
+tested with the next one too.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from localspec.bench.losslessness.chi_square import holm, pearson, share_test
+from localspec.bench.losslessness.chi_square import cells, holm, pearson, share_test
 from localspec.bench.losslessness.findings import Draws, Position
 from localspec.bench.losslessness.planted import PLANTED
-from localspec.decoding.acceptance import AcceptanceRule, rule_for
+from localspec.decoding.acceptance import AcceptanceRule, Rejection, rule_for
 from localspec.decoding.distributions import Distribution, probabilities_at
 from localspec.decoding.rounds import Draft
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -68,22 +72,29 @@ class Task:
 
 @dataclass(slots=True)
 class Tally:
-    """What came out at one place: tokens with their counts, guesses examined and kept."""
+    """What came out at one place: tokens with their counts, also with the next place's; guesses examined and kept."""
 
     tokens: Counter[int]
     examined: int = 0
     accepted: int = 0
+    pairs: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
         """Count another tally in."""
         self.tokens.update(other.tokens)
         self.examined += other.examined
         self.accepted += other.accepted
+        self.pairs.update(other.pairs)
 
 
 def rule_of(name: str, seed: int) -> AcceptanceRule:
     """A rule or a planted error by name; above temperature 0."""
     return PLANTED[name](seed) if name in PLANTED else rule_for(name, SamplingSettings(temperature=1.0, seed=seed))
+
+
+def accepts_by_overlap(name: str) -> bool:
+    """Whether that rule, or the one an error is planted in, keeps a guess it examines with probability 1 - TV(p, q)."""
+    return isinstance(rule_of(name, 0), Rejection)
 
 
 def draw(task: Task) -> list[Tally]:
@@ -112,6 +123,8 @@ def draw(task: Task) -> list[Tally]:
             place += verdict.accepted + 1
     for tally, tokens in zip(tallies, emitted, strict=True):
         tally.tokens.update(tokens)
+    for tally, (here, there) in zip(tallies, itertools.pairwise(emitted), strict=False):
+        tally.pairs.update(zip(here, there, strict=True))
     return tallies
 
 
@@ -133,23 +146,31 @@ def tasks_for(places: Sequence[Place], rule: str, sequences: int, *, draft_lengt
     ]
 
 
-def judge(places: Sequence[Place], tallies: Sequence[Tally], rule: str, *, acceptance_known: bool) -> Draws:
+def judge(places: Sequence[Place], tallies: Sequence[Tally], rule: str) -> Draws:
     """Test every place that was drawn from.
 
     Args:
         places: as drawn from.
         tallies: one for each place; empty ones are left out.
         rule: its name.
-        acceptance_known: whether the rule accepts with probability 1 - TV(p, q), as rejection does.
     """
-    drawn = [(place, tally) for place, tally in zip(places, tallies, strict=True) if tally.tokens]
-    positions = tuple(_position(place, tally, acceptance_known=acceptance_known) for place, tally in drawn)
-    p_values = [position.p_value for position in positions]
-    p_values += [position.share_p_value for position in positions if position.share_p_value is not None]
+    acceptance_known = accepts_by_overlap(rule)
+    drawn = [
+        _position(place, following, tally, acceptance_known=acceptance_known)
+        for (place, following), tally in zip(itertools.pairwise([*places, None]), tallies, strict=True)
+        if place and tally.tokens
+    ]
+    positions = tuple(drawn)
+    p_values = [
+        p_value
+        for position in positions
+        for p_value in (position.p_value, position.pair_p_value, position.share_p_value)
+        if p_value is not None
+    ]
     return Draws(rule, rule_of(rule, 0).lossless, positions, min(holm(p_values), default=1.0))
 
 
-def _position(place: Place, tally: Tally, *, acceptance_known: bool) -> Position:
+def _position(place: Place, following: Place | None, tally: Tally, *, acceptance_known: bool) -> Position:
     ids, p = place.p.support()
     q = probabilities_at(place.q, ids)
     counts = np.array([tally.tokens[token] for token in ids.tolist()])
@@ -163,6 +184,7 @@ def _position(place: Place, tally: Tally, *, acceptance_known: bool) -> Position
         drawn=drawn,
         impossible=drawn - int(counts.sum()),
         p_value=pearson(p, counts) if counts.sum() else 0.0,
+        pair_p_value=_pair_p_value(place.p, following.p, tally) if following and tally.pairs else None,
         tv_sampled=float(np.abs(counts / drawn - p).sum() + 1 - counts.sum() / drawn) / 2,
         tv_noise=float(noise),
         tv_draft=1 - overlap,
@@ -170,3 +192,23 @@ def _position(place: Place, tally: Tally, *, acceptance_known: bool) -> Position
         accepted=tally.accepted,
         share_p_value=share_test(tally.accepted, tally.examined, overlap) if acceptance_known else None,
     )
+
+
+def _pair_p_value(here: Distribution, there: Distribution, tally: Tally) -> float:
+    """Of the test that what was drawn at two places is independent, each as its p says."""
+    drawn = tally.pairs.total()
+    (cell, cell_p), (next_cell, next_p) = (_cells(p, drawn) for p in (here, there))
+    observed = np.zeros((cell_p.size, next_p.size), np.int64)
+    for (token, next_token), count in tally.pairs.items():
+        # Those that p forbids have no cell; they fail the test by being there.
+        if token in cell and next_token in next_cell:
+            observed[cell[token], next_cell[next_token]] += count
+    return pearson(np.outer(cell_p, next_p).ravel(), observed.ravel()) if observed.any() else 0.0
+
+
+def _cells(p: Distribution, drawn: int) -> tuple[dict[int, int], NDArray[np.float64]]:
+    """The cell of each token, the rare ones together, and the probability of each cell."""
+    ids, probabilities = p.support()
+    cell, count = cells(probabilities * drawn)
+    of_cells = np.bincount(cell, probabilities, count).astype(np.float64)
+    return dict(zip(ids.tolist(), cell.tolist(), strict=True)), of_cells

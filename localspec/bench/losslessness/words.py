@@ -95,7 +95,9 @@ def _draws(draws: Draws) -> Iterator[str]:
     if examined:
         expected = sum(place.examined * (1 - place.tv_draft) for place in places) / examined
         yield f"  guesses kept: {accepted / examined:.4f}; 1 - TV(p, q) at the same places: {expected:.4f}"
-    tests = len(places) + sum(place.share_p_value is not None for place in places)
+    tests = len(places) + sum(
+        p_value is not None for place in places for p_value in (place.share_p_value, place.pair_p_value)
+    )
     yield f"  {tests} tests, smallest p-value {draws.smallest:.2g} after Holm's correction;"
     yield f"  below {ERROR_RATE:g} it fails: so often a right program would, all tests together"
 
