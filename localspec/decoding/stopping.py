@@ -77,7 +77,7 @@ class StoppingTable:
         part = places - below
         lower = np.arange(acceptance.size)[:, None] * _POINTS + below
         upper = lower + 1
-        going_on: list[list[list[float]]] = []
+        going_on: list[NDArray[np.float64]] = []
         # Nothing can be added to the longest draft.
         after = np.full((acceptance.size + 1, _POINTS), -math.inf)
         later = np.full(kept.shape, -math.inf)
@@ -88,9 +88,11 @@ class StoppingTable:
             np.maximum(value, self.stopping[drafted], out=value)
             after = moves @ value
             after -= step
-            going_on.append(after.tolist())
+            going_on.append(after)
             later = after.take(lower) * (1 - part) + after.take(upper) * part
         self._going_on = going_on[::-1]
+        # Floats are quicker to compute with one by one, but most drafts are short, and most of these never looked at.
+        self._read: dict[int, list[list[float]]] = {}
 
     def going_on(self, drafted: int, last: int, survival: float) -> float:
         """Tokens expected from here on, less r times the seconds of all that is still to come, the pass included.
@@ -108,5 +110,7 @@ class StoppingTable:
         place = math.log(survival) * _SCALE
         below = min(int(place), _POINTS - 2)
         part = place - below
-        values = self._going_on[drafted][last]
+        if drafted not in self._read:
+            self._read[drafted] = self._going_on[drafted].tolist()
+        values = self._read[drafted][last]
         return values[below] * (1 - part) + values[below + 1] * part
