@@ -91,8 +91,10 @@ class Program:
         return not data
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size."""
+        """Give the terminal another size; one that it has already tells the program nothing."""
         with self._lock:
+            if (columns, rows) == (self.screen.columns, self.screen.rows):
+                return
             self.screen.resize(columns, rows)
         self._child.setwinsize(rows, columns)
 
