@@ -13,6 +13,7 @@ from localspec.engine.messages import LoadPair, ModelSettings
 from localspec.errors import UsageError
 from localspec.settings import KEYS, Settings, from_environment, from_file, from_flags, keys, merge
 
+RULE_WORDS = "--acceptance must be one of auto, greedy, rejection, block, coupled, typical, not "
 BIAS_WORDS = "--logit-bias must be token ids with a bias, as ID=BIAS (-inf forbids the token), not "
 
 
@@ -72,7 +73,7 @@ def test_a_target_on_the_command_line_hides_the_pair_and_the_draft_of_the_file()
         ("penalty_window", "-2", "--penalty-window must be a whole number, -1 or more, not '-2'"),
         ("draft_length", "32", "--draft-length must be auto or a whole number from 0 to 31, not '32'"),
         ("seed", "-1", "--seed must be a whole number from 0 to 18446744073709551615, not '-1'"),
-        ("acceptance", "lucky", "--acceptance must be one of auto, greedy, rejection, coupled, typical, not 'lucky'"),
+        ("acceptance", "lucky", RULE_WORDS + "'lucky'"),
         ("kv_type", "q9", "--kv-type must be one of f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl, not 'q9'"),
         ("logit_bias", ["five=1"], BIAS_WORDS + "'five=1'"),
         ("logit_bias", ["-5=1"], BIAS_WORDS + "'-5=1'"),

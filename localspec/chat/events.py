@@ -42,8 +42,8 @@ class SpeculationSettings:
         enabled: False is the same loop with an empty draft.
         drafter: "model", "ngram", "hybrid" or "none".
         draft_length: tokens per draft, 0 to 31, or "auto".
-        acceptance: "auto" (greedy at temperature 0, else rejection), "greedy", "rejection", "coupled" or
-            "typical" (not the target's distribution).
+        acceptance: "auto" (greedy at temperature 0, else rejection), "greedy", "rejection", "block", "coupled"
+            or "typical" (not the target's distribution).
     """
 
     enabled: bool = True

@@ -28,7 +28,7 @@ arms, separated by commas; words joined by + make one arm:
   on          as the settings have it
   3           3 tokens a draft (0 to 31)
   auto        as many as pay, decided token by token
-  coupled     an acceptance rule: greedy, rejection, coupled, typical
+  coupled     an acceptance rule: greedy, rejection, block, coupled, typical
   ngram       a drafter: model, ngram, hybrid
   t0.8        a temperature
   pair=NAME   another pair of models, loaded beside the first

@@ -127,7 +127,7 @@ def refuse_contradictions(settings: Settings) -> None:
         raise UsageError(
             "Greedy acceptance needs temperature 0",
             f"The temperature is {settings.temperature}: the likeliest token is not what the target would draw.",
-            "Set the temperature to 0, or take the rejection or the coupled rule.",
+            "Set the temperature to 0, or take the block, the rejection or the coupled rule.",
         )
 
 

@@ -53,8 +53,8 @@ EXPLANATIONS: Mapping[Figure, str] = {
     Figure.FIRST_TOKEN: "Seconds from the question to the first token: reading the prompt, and the first round.",
     Figure.CONTEXT: "Tokens of the conversation that the target holds / tokens it can hold.",
     Figure.MEMORY: "Main memory of the engine and this app / of the machine. That of a graphics card is not in it.",
-    Figure.RULE: "Which guesses are kept. Greedy, rejection and coupled leave the text exactly the target's own; "
-    "typical does not.",
+    Figure.RULE: "Which guesses are kept. Greedy, rejection, block and coupled leave the text exactly the target's "
+    "own; typical does not.",
 }
 """One line each; the order is that of the readout."""
 

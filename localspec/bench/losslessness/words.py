@@ -31,8 +31,8 @@ def verdict(found: Findings) -> list[str]:
     if draws and not draws.fine and not draws.lossless:
         return [
             f"NOT LOSSLESS: {draws.rule} acceptance does not keep the target's distribution.",
-            "That is so by design: it trades exactness for speed. The rules auto, rejection",
-            "and coupled are exact.",
+            "That is so by design: it trades exactness for speed. The rules auto, rejection,",
+            "block and coupled are exact.",
         ]
     reasons = [f"  {reason}" for reason in _reasons(found)]
     return ["FAILED: do not trust speculation with this pair.", *reasons, "  Please report it, with --json."]
