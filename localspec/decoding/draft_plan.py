@@ -64,7 +64,7 @@ class StoppingPlan:
         if drafted >= self._room:
             return STOP
         step_gain = self._step_gain(drafted, offers.unread) if offers.unread else -math.inf
-        looked_up, lookup_gain = self._best_lookup(drafted, offers.looked_up) if offers.looked_up else (0, -math.inf)
+        looked_up, lookup_gain = self._best_lookup(drafted, offers) if offers.looked_up else (0, -math.inf)
         if max(step_gain, lookup_gain) <= 0:
             step_gain = -self._trial_cost(offers.unread)
             if drafted or not self._probes(max(step_gain, lookup_gain)):
@@ -83,17 +83,21 @@ class StoppingPlan:
             return math.inf
         return self._table.rate * self._costs.draft(unread) + self._stopping[0] - self._stopping[1]
 
-    def _best_lookup(self, drafted: int, levels: Sequence[int]) -> tuple[int, float]:
-        """How many of the tokens found are worth most, and what they gain over stopping here."""
+    def _best_lookup(self, drafted: int, offers: Offers) -> tuple[int, float]:
+        """How many of the tokens found are worth most, and what they gain over stopping here.
+
+        Where a model drafts too, it will have to read those that are kept before it can guess again.
+        """
         best, best_gain = 0, -math.inf
         survival, tokens = self._survival, 0.0
         stop = self._stopping[drafted]
         acceptance = self._calibrations["ngram"].acceptance
-        for count, level in enumerate(levels[: self._room - drafted], 1):
+        for count, level in enumerate(offers.looked_up[: self._room - drafted], 1):
             survival *= acceptance(level if count == 1 else level + len(NGRAM_PRIORS))
             tokens += survival
-            after = self._stopping[drafted + count]
-            gain = tokens + after - stop
+            gain = tokens + self._stopping[drafted + count] - stop
+            if offers.unread:
+                gain -= self._behind(count + 1) * tokens / count
             if gain > best_gain:
                 best, best_gain = count, gain
         return best, best_gain

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from localspec.decoding.adaptive_length import AdaptiveLength
+from localspec.decoding.calibration import BINS
 from localspec.decoding.draft_length import LONGEST_DRAFT, STOP, Choice, Offers
 from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
 from localspec.decoding.knowledge import Knowledge
@@ -220,3 +221,17 @@ def test_a_trial_is_verified_though_it_is_not_worth_it() -> None:
             write(useless[:1], rule, machine.curve, machine.step)
 
     assert 0 < trials < 30
+
+
+def test_what_was_looked_up_counts_less_where_a_model_must_read_it() -> None:
+    """A model that is sure goes before a lookup that is almost as good: the next guess would be late."""
+    machine, knowledge = MACHINES["slow draft"], Knowledge()
+    knowledge.judged = 1000
+    for _ in range(300):
+        knowledge.calibrations["model"].observe(BINS - 1, kept=True)
+        knowledge.moved(-1, BINS - 1)
+        knowledge.moved(BINS - 1, BINS - 1)
+    plan = machine.rule(knowledge).plan(7)
+
+    assert plan.choose(Offers(unread=1, looked_up=[9] * 7)) == Choice(step=True)
+    assert plan.choose(Offers(unread=0, looked_up=[9] * 7)) == Choice(looked_up=7)
