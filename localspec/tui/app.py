@@ -67,11 +67,6 @@ class ChatApp(App[LocalspecError | None]):
         self.push_screen(self.chat)
         self.call_after_refresh(self._choose, self._first_choice, at_start=True)
 
-    def on_resize(self) -> None:
-        """Draw everything again: a terminal that was smaller for a moment has its old size, and lost what it showed."""
-        for screen in self.screen_stack[-1:]:
-            screen.refresh()
-
     def on_unmount(self) -> None:
         """Keep how the screen looks."""
         shown = not self.chat.has_class("-without-readout")
