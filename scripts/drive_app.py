@@ -176,7 +176,10 @@ def main() -> int:
         except ViolationError as error:
             violation = str(error)
         finally:
-            screen, written = drive.program.lines, drive.program.written
+            screen = drive.program.lines
+            if violation:
+                drive.program.abort()
+            written = drive.program.written
             (folder / "written.txt").write_text(written, encoding="utf-8")
             drive.close()
     print(drive.summary())

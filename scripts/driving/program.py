@@ -128,6 +128,12 @@ class Program:
             time.sleep(0.05)
         return not self.alive
 
+    def abort(self) -> None:
+        """Have it write where each of its threads stands, and end: for one that does nothing any more."""
+        self._child.kill(signal.SIGABRT)
+        self.wait(10)
+        self._reader.join(2)
+
     def kill(self) -> None:
         """End it as a person out of patience does, or the system out of memory."""
         self._child.kill(signal.SIGKILL)
@@ -173,6 +179,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "HF_HOME": str(folder / "hub"),
         "HF_HUB_OFFLINE": "1",
         "LOCALSPEC_THREADS": "1",
+        "PYTHONFAULTHANDLER": "1",
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
     }
