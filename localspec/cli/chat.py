@@ -36,10 +36,11 @@ examples:
   localspec chat -p "Explain this" < program.py
   localspec chat -p "Name three colours" --json --temperature 0
   localspec chat --target big.gguf --draft small.gguf --draft-length 4 --stats
+  localspec chat --target big.gguf --drafter ngram     # the text itself guesses
 
 --json prints one object, "schema": 1: text, thinking, finish, tokens, context,
-timings, statistics (acceptance, tau, origins, ...), seed, acceptance_rule,
-lossless, models, settings, error."""
+timings, statistics (acceptance, tau, origins, ...), drafting (who guesses, how
+many, why), seed, acceptance_rule, lossless, models, settings, error."""
 
 _NOTICE_AFTER_SECONDS = 2.0
 

@@ -348,7 +348,7 @@ def test_it_keeps_to_the_colours_of_the_terminal(
     terminal: Open, history: ConversationStore, environment: dict[str, str], allowed: str
 ) -> None:
     pane = terminal((120, 40), **environment)
-    start(pane, "--max-tokens 12")
+    start(pane, "--max-tokens 12 --drafter model --draft-length 3")
     pane.type(FISH)
     kept(history, over)
     pane.press("C-t")

@@ -56,8 +56,8 @@ def test_it_says_in_one_line_that_the_demo_answers(piped: Run) -> None:
 def test_json_is_one_object_of_the_documented_form(as_json: dict[str, object]) -> None:
     assert as_json["schema"] == SCHEMA
     assert set(as_json) == {
-        "schema", "text", "thinking", "finish", "tokens", "context", "timings", "statistics", "seed", "acceptance_rule",
-        "lossless", "models", "settings", "error",
+        "schema", "text", "thinking", "finish", "tokens", "context", "timings", "statistics", "drafting", "seed",
+        "acceptance_rule", "lossless", "models", "settings", "error",
     }  # fmt: skip
     assert as_json["error"] is None
     assert as_json["finish"] in {"end", "length"}
@@ -68,7 +68,15 @@ def test_json_is_one_object_of_the_documented_form(as_json: dict[str, object]) -
 
 def test_the_counts_of_json_agree_with_each_other(as_json: dict[str, object]) -> None:
     statistics, tokens, timings = as_json["statistics"], as_json["tokens"], as_json["timings"]
+    drafting = as_json["drafting"]
+    assert isinstance(drafting, dict)
+    assert (drafting["drafter"], drafting["draft_length"]) == ("hybrid", "auto")
     assert isinstance(statistics, dict)
+    lengths = statistics["rounds_by_length"]
+    assert sum(lengths) == statistics["rounds"]
+    assert sum(length * rounds for length, rounds in enumerate(lengths)) == statistics["drafted"]
+    assert sum(source["drafted"] for source in statistics["by_source"].values()) == statistics["drafted"]
+    assert statistics["judged_kept"] == statistics["accepted"]
     assert isinstance(tokens, dict)
     assert isinstance(timings, dict)
     assert sum(statistics["origins"].values()) == tokens["answer"]
