@@ -170,15 +170,20 @@ class Hands:
             if not self.program.alive:
                 return False
             self.refused += 1
-            self.program.send(key("escape"))
-            time.sleep(0.5)
+            self._escape()
+            time.sleep(0.35)
         raise ViolationError(f"{marker} cannot be sent")
 
     def _go_to_chat(self) -> None:
         """Close whatever is open: Escape always leads back."""
         for _ in range(self._dice.randint(2, 4)):
-            self.program.send(key("escape"))
-            time.sleep(0.15)
+            self._escape()
+
+    def _escape(self) -> None:
+        """Press Escape, so that what follows is not taken together with it."""
+        self.program.send(key("escape"))
+        self.program.wait_until_read()
+        time.sleep(0.15)
 
     def _clear(self) -> bool:
         """Empty the composer; whether it is seen to be empty."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import fcntl
 import os
 import select
 import signal
@@ -44,6 +45,7 @@ class Program:
         )
         self.pid: int = self._child.pid
         os.set_blocking(self._child.child_fd, False)
+        self._name = str(psutil.Process(self.pid).terminal())
         self._terminal = termios.tcgetattr(self._child.child_fd)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -89,6 +91,21 @@ class Program:
                 except OSError:  # it is gone
                     return False
         return not data
+
+    def wait_until_read(self, seconds: float = 60) -> None:
+        """Wait until it has read all that was sent: Escape and Enter read at once are Alt+Enter."""
+        time.sleep(0.05)  # the system takes a moment to hand it on
+        deadline = time.monotonic() + seconds
+        while self._unread() and self.alive and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def _unread(self) -> int:
+        """Bytes that wait in the terminal; it is opened for a moment only, as its end must be seen."""
+        terminal = os.open(self._name, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            return int.from_bytes(fcntl.ioctl(terminal, termios.FIONREAD, bytes(4)), sys.byteorder)
+        finally:
+            os.close(terminal)
 
     def resize(self, columns: int, rows: int) -> None:
         """Give the terminal another size; one that it has already tells the program nothing."""
