@@ -110,6 +110,8 @@ class Watch:
             return
         with closing(sqlite3.connect(f"file:{self.history}?mode=ro", uri=True, timeout=10)) as connection:
             connection.execute("BEGIN")
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'entry'").fetchall():
+                return  # it is being made
             conversations = {row[0] for row in connection.execute("SELECT id FROM conversation")}
             entries = connection.execute("SELECT id, conversation, role, text, attachments FROM entry").fetchall()
         questions = [(where, text, attached) for _, where, role, text, attached in entries if role == "user"]
