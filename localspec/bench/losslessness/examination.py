@@ -15,7 +15,7 @@ from typing import Any
 
 from localspec.bench.losslessness.assignment import Assignment
 from localspec.bench.losslessness.findings import Caught, Texts
-from localspec.bench.losslessness.planted import control_of
+from localspec.bench.losslessness.planted import control_of, judges_together
 from localspec.bench.losslessness.real_rows import control_places, evenly, places_in
 from localspec.bench.losslessness.sequences import PLACES, Place, Tally, Task, draw, judge, tasks_for
 from localspec.bench.losslessness.texts import Pair, compare_text, together
@@ -100,7 +100,8 @@ def _look_at_draws(told: Assignment, as_set: Sequence[Place], uncut: Sequence[Pl
 
         tallies = drawn("drawing from real rows", told.rule, places, told.sequences)
         _tell("draws", asdict(judge(places, tallies, told.rule)))
-        control = control_places(as_set if len(as_set) >= 2 * PLACES else uncut)
+        among = as_set if len(as_set) >= 2 * PLACES else uncut
+        control = control_places(among, together=judges_together(told.rule))
         right, errors = control_of(told.rule)
         for name in ("none", *errors):
             rule = right if name == "none" else name

@@ -163,6 +163,11 @@ PLANTED = REJECTION_ERRORS | BLOCK_ERRORS
 """Rules by name; each is made from a seed. Errors that show whatever the pair and however little choice it leaves."""
 
 
+def judges_together(rule: str) -> bool:
+    """Whether that rule, or the one an error is planted in, is block verification."""
+    return rule == "block" or rule in BLOCK_ERRORS
+
+
 def control_of(rule: str) -> tuple[str, dict[str, Callable[[int], AcceptanceRule]]]:
     """The right rule and the errors of its kind that show what the test of `rule` is worth."""
-    return ("block", BLOCK_ERRORS) if rule == "block" or rule in BLOCK_ERRORS else ("rejection", REJECTION_ERRORS)
+    return ("block", BLOCK_ERRORS) if judges_together(rule) else ("rejection", REJECTION_ERRORS)

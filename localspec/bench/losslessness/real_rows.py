@@ -59,21 +59,37 @@ def evenly(places: Sequence[Place], count: int) -> list[Place]:
     return [places[i * (len(places) - 1) // max(count - 1, 1)] for i in range(count)]
 
 
-def control_places(places: Sequence[Place]) -> list[Place]:
+def control_places(places: Sequence[Place], *, together: bool = False) -> list[Place]:
     """Two windows of places at which every error of a rule shows; tokens must be numbered alike in all `places`.
 
     In the first, any q being legal, each second p stands with the q of another place, so that nearly every guess is
     corrected; and the others with p itself turned round, its least likely token made the likeliest: what is drawn
     after a refusal is then far from p, though both draw the same tokens. In the second p and q are as near each other
     as they come, so that most guesses are kept, and a bonus follows them.
+
+    A rule that judges guesses `together` shows its errors where p and q are apart at one place after the other and yet
+    have their tokens in common: in the first window each q is then its p turned round, and p is made flat enough to
+    leave a choice whatever the settings.
     """
     ordered = _most_different(places)
     first, others = ordered[:PLACES], ordered[PLACES : 2 * PLACES]
+    if together:
+        flat = [_flattened(place.p) for place in first]
+        return [
+            *(Place(p, _turned_round(p), place.cut) for p, place in zip(flat, first, strict=True)),
+            *ordered[-PLACES:],
+        ]
     apart = [
         replace(place, q=_turned_round(place.p) if number % 2 else other.q)
         for number, (place, other) in enumerate(zip(first, others, strict=True))
     ]
     return [*apart, *ordered[-PLACES:]]
+
+
+def _flattened(p: Distribution) -> Distribution:
+    """Half of p, and half of all its tokens alike."""
+    ids, probabilities = p.support()
+    return Sparse(ids, probabilities + 1 / ids.size)
 
 
 def _turned_round(p: Distribution) -> Distribution:

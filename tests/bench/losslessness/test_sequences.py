@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from localspec.bench.losslessness.findings import Draws
-from localspec.bench.losslessness.planted import PLANTED, control_of
+from localspec.bench.losslessness.planted import PLANTED, control_of, judges_together
 from localspec.bench.losslessness.real_rows import control_places
 from localspec.bench.losslessness.sequences import CHUNK, PLACES, Place, Tally, draw, judge, tasks_for
 from localspec.cli.verify import PLANTS
@@ -57,7 +57,7 @@ def test_typical_acceptance_does_not_pass_and_says_itself_that_it_is_lossy() -> 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_error_is_found_and_the_right_rule_in_the_same_frame_is_not(name: str) -> None:
-    control = control_places(places(near=0.8))
+    control = control_places(places(near=0.8), together=judges_together(name))
     assert not drawn(control, name).fine
     assert drawn(control, control_of(name)[0]).fine
 
@@ -66,7 +66,9 @@ def test_a_planted_error_is_found_and_the_right_rule_in_the_same_frame_is_not(na
 def test_it_is_found_where_hardly_any_choice_is_left_and_no_two_places_share_a_token(name: str) -> None:
     sharp = [Sparse(np.array([2 * i, 2 * i + 1]), np.array([0.9, 0.1])) for i in range(30)]
     near = [Sparse(np.array([2 * i, 2 * i + 1]), np.array([0.88, 0.12])) for i in range(30)]
-    control = control_places([Place(p, q, cut=False) for p, q in zip(sharp, near, strict=True)])
+    control = control_places(
+        [Place(p, q, cut=False) for p, q in zip(sharp, near, strict=True)], together=judges_together(name)
+    )
     assert not drawn(control, name).fine
     assert drawn(control, control_of(name)[0]).fine
 
