@@ -42,7 +42,7 @@ class SpeculationSettings:
         enabled: False is the same loop with an empty draft.
         drafter: "model", "ngram", "hybrid" or "none".
         draft_length: tokens per draft, 0 to 31, or "auto".
-        acceptance: "auto" (greedy at temperature 0, else rejection), "greedy", "rejection", "block", "coupled"
+        acceptance: "auto" (greedy at temperature 0, else block), "greedy", "rejection", "block", "coupled"
             or "typical" (not the target's distribution).
     """
 

@@ -115,7 +115,7 @@ def _assignment(choice: Choice, *, quick: bool, plant: str | None) -> Assignment
     if choice.loading.draft is None:
         raise UsageError("There is nothing to verify without a draft", "", "Name one with --draft, or choose a pair.")
     settings = choice.settings
-    rule = "rejection" if settings.acceptance in {"auto", "greedy"} else settings.acceptance
+    rule = "block" if settings.acceptance in {"auto", "greedy"} else settings.acceptance
     size = (
         {"prompts": 2, "max_tokens": 32, "sequences": 10_000, "control_sequences": 10_000}
         if quick

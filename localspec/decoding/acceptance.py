@@ -163,7 +163,8 @@ ACCEPTANCE_RULES = ("auto", "greedy", "rejection", "block", "coupled", "typical"
 def rule_for(name: str, sampling: SamplingSettings) -> AcceptanceRule:
     """The rule of that name for these settings.
 
-    At temperature 0 p is certain and every rule comes to the same, so greedy is returned. Above it "auto" is rejection.
+    At temperature 0 p is certain and every rule comes to the same, so greedy is returned. Above it "auto" is block:
+    exact as rejection is, and on average it never keeps fewer guesses.
 
     Args:
         name: one of ACCEPTANCE_RULES.
@@ -178,9 +179,9 @@ def rule_for(name: str, sampling: SamplingSettings) -> AcceptanceRule:
         return Greedy()
     seed = random.SystemRandom().getrandbits(64) if sampling.seed is None else sampling.seed
     if name == "greedy":
-        raise ValueError(f"greedy acceptance needs temperature 0, not {sampling.temperature}; above it use rejection")
+        raise ValueError(f"greedy acceptance needs temperature 0, not {sampling.temperature}; above it use block")
     if name == "coupled":
         return Coupled(seed)
-    if name == "block":
-        return Block(seed)
-    return Typical(seed) if name == "typical" else Rejection(seed)
+    if name == "rejection":
+        return Rejection(seed)
+    return Typical(seed) if name == "typical" else Block(seed)

@@ -202,9 +202,9 @@ KEYS = (
     Key("draft_length", whole_number_or("auto", 0, LONGEST_DRAFT), SPECULATION,
         "tokens guessed per round, 0 to 31; auto: as many as pay here, decided token by token (default: auto)"),
     Key("acceptance", one_of("auto", "greedy", "rejection", "block", "coupled", "typical"), SPECULATION,
-        "rule that keeps or drops a guess. auto: greedy at temperature 0, else rejection. block: judges the guesses of "
-        "a draft together, and keeps more. coupled: the text depends on the seed alone, the same without speculation. "
-        "typical: NOT the target's distribution (default: auto)"),
+        "rule that keeps or drops a guess. auto: greedy at temperature 0, else block, which judges the guesses of a "
+        "draft together and keeps more than rejection. coupled: the text depends on the seed alone, the same without "
+        "speculation. typical: NOT the target's distribution (default: auto)"),
     Key("temperature", _not_negative, SAMPLING, "0 always takes the likeliest token (default: 0.8)"),
     Key("top_k", whole_number(0), SAMPLING, "draw from the N likeliest tokens; 0 for all (default: 40)"),
     Key("top_p", _share_above_zero, SAMPLING, "draw from the likeliest tokens that make up X (default: 0.95)"),

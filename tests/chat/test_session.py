@@ -113,7 +113,7 @@ def test_a_seed_is_drawn_and_told_when_none_is_given() -> None:
     assert first.seed != second.seed
     talk.messages = []
     assert talk.say("hi", sampling=replace(sampling, seed=7))[0].seed == 7
-    assert first.acceptance == "rejection"
+    assert first.acceptance == "block"
 
 
 def test_the_lossy_rule_says_so() -> None:

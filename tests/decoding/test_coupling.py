@@ -170,7 +170,7 @@ def test_different_seeds_give_different_texts() -> None:
 
 
 @pytest.mark.parametrize("sampling", [PLAIN, PENALISED, SamplingSettings()], ids=["plain", "penalties", "usual"])
-@pytest.mark.parametrize("rule", ["coupled", "rejection"])
+@pytest.mark.parametrize("rule", ["coupled", "rejection", "block"])
 def test_a_draft_equal_to_the_target_is_always_accepted(rule: str, sampling: SamplingSettings) -> None:
     scenario = Scenario(sampling, draft=TARGET, answer=40, draft_length=4)
     target = TableModel(TARGET)

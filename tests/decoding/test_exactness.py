@@ -153,9 +153,9 @@ def test_a_guess_that_p_likes_better_than_q_is_always_kept(u: float) -> None:
         assert rule.verify(Draft((1,), (sparse(0.5, 0.5),)), lambda _, p=p: p, 0).accepted == 1
 
 
-def test_auto_is_greedy_at_temperature_0_and_rejection_above() -> None:
+def test_auto_is_greedy_at_temperature_0_and_block_above() -> None:
     assert rule_for("auto", SamplingSettings(temperature=0.0)).name == "greedy"
-    assert rule_for("auto", SamplingSettings(temperature=0.1)).name == "rejection"
+    assert rule_for("auto", SamplingSettings(temperature=0.1)).name == "block"
 
 
 def test_a_rule_that_does_not_fit_is_refused_in_words() -> None:

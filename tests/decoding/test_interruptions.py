@@ -19,7 +19,7 @@ from tests.decoding.table_model import Failure, TableError, TableModel
 PROMPT = (3, 1, 2)
 LENGTH = 14
 SAMPLING = replace(PLAIN, seed=4)
-RULES = ["coupled", "rejection"]
+RULES = ["coupled", "rejection", "block"]
 
 
 def rule(name: str = "coupled") -> AcceptanceRule:

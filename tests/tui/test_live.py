@@ -112,7 +112,7 @@ def test_a_request_says_whether_it_speculates(switch: dict[str, object]) -> None
 
 
 def test_the_rule_is_known_before_the_end() -> None:
-    assert (following(request=asking()).rule, following(request=asking(0.8)).rule) == ("greedy", "rejection")
+    assert (following(request=asking()).rule, following(request=asking(0.8)).rule) == ("greedy", "block")
     typical = following(request=asking(0.8, acceptance="typical"))
     assert (typical.rule, typical.lossless) == ("typical", False)
     assert following(request=asking(0.8, acceptance="greedy")).rule == ""
