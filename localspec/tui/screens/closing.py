@@ -23,6 +23,10 @@ class ClosesOnce(Screen[ScreenResultType]):
             # A key for the screen below can come to this one. Closed now, it would begin its work with nothing on it.
             self.call_later(self._close, result)
             return AwaitComplete()
+        waiting = self._result_callbacks[-1:]
+        if any(each.future is not None and each.future.cancelled() for each in waiting):
+            # Who asked was stopped, as one that asks the same anew stops the one before: a result would raise.
+            return self.app.pop_screen()
         return super().dismiss(result)
 
     def _close(self, result: ScreenResultType | None) -> None:

@@ -236,8 +236,8 @@ class PairsScreen(ClosesOnce[Choice | None]):
         self._timer = self.set_interval(_LOOKS, lambda: self._watch(errand, done))
 
     def _watch(self, errand: Errand[Result], done: Callable[[Result], object]) -> None:
-        if errand is not self._errand:
-            return
+        if errand is not self._errand or self.app.screen is not self:
+            return  # with another screen over it, it could not leave with what was chosen
         if not errand.over:
             if errand.progress is not None and not errand.cancelled:
                 self._pane.show_progress(errand.progress)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import pkgutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,23 @@ async def test_a_screen_that_is_covered_stays_until_it_is_on_top() -> None:
         assert isinstance(app.screen, Below)
 
 
+async def test_a_screen_whose_asker_was_stopped_closes() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+
+        async def ask() -> None:
+            await app.push_screen_wait(Ask("Delete it?", CHOICES))
+
+        for _ in range(2):
+            app.run_worker(ask(), exclusive=True)
+            await pilot.pause()
+        await pilot.press("d")
+        await pilot.press("d")
+
+        assert app._exception is None
+        assert isinstance(app.screen, Below)
+
+
 @pytest.fixture
 def screens(tmp_path: Path) -> Iterator[dict[type[Screen[Any]], Callable[[], tuple[object, ...]]]]:
     """What each kind of screen is made with."""
@@ -160,3 +179,27 @@ async def test_a_key_that_comes_to_a_screen_before_it_is_whole_ends_nothing(
             await pilot.pause()
 
         assert app._exception is None, action
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+async def test_escapes_at_any_time_lead_back(
+    screens: dict[type[Screen[Any]], Callable[[], tuple[object, ...]]], kind: type[Screen[Any]], delay: float
+) -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        for above in ([], ["ctrl+p"], ["ctrl+p", "escape"], ["escape"]):
+            app.ask(kind(*screens[kind]()))
+            await asyncio.sleep(delay)
+            for key in (*above, "escape", "escape"):
+                app.post_message(events.Key(key, None))
+                await asyncio.sleep(delay)
+            deadline = time.monotonic() + 20
+            while not isinstance(app.screen, Below):
+                # As people do: a key that came before the screen had its keys did nothing.
+                app.post_message(events.Key("escape", None))
+                await pilot.pause(0.1)
+                assert time.monotonic() < deadline, app.screen_stack
+            await pilot.pause()
+            assert app._exception is None
+            assert app._batch_count == 0
