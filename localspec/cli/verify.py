@@ -122,7 +122,7 @@ def _assignment(choice: Choice, *, quick: bool, plant: str | None) -> Assignment
         else {"prompts": 4, "max_tokens": 48, "sequences": 100_000, "control_sequences": 10_000}
     )
     return Assignment(
-        loading=replace(choice.loading, context=settings.context or 1024),
+        loading=replace(choice.loading, context=settings.context or 1024, costs=False),
         sampling=replace(
             settings.sampling(),
             temperature=settings.temperature or _TEMPERATURE,
