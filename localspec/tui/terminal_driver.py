@@ -6,7 +6,9 @@ import codecs
 import os
 import selectors
 import sys
-from typing import TYPE_CHECKING
+import termios
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from textual.drivers.linux_driver import LinuxDriver
 
@@ -25,10 +27,40 @@ _HUNG_UP = 129
 class TerminalDriver(LinuxDriver):
     """Textual's driver, with another parser, and at ease when the terminal goes away."""
 
+    _modes: list[Any] | None = None
+
     def start_application_mode(self) -> None:
         """Take the terminal over, at the start and after each suspension."""
         self._file = LastingOutput(sys.__stderr__ or sys.stderr)  # type: ignore[assignment] # what is used of one
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        with suppress(termios.error):
+            self._modes = termios.tcgetattr(self.fileno)
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Go on after a stop.
+
+        Only Ctrl+Z lets the app tidy up before it; SIGSTOP does not. Textual starts all anew in either case: two
+        threads would read the keyboard then, each a part of what is typed, and leaving would keep the terminal raw.
+        """
+        if self._must_signal_resume:
+            super()._sigcont_application()
+        else:
+            # Not here: a signal may come in the midst of writing.
+            self._loop.call_soon_threadsafe(self._take_terminal_again)
+
+    def _take_terminal_again(self) -> None:
+        """Whoever used it meanwhile, a shell most likely, left it in another mode and drew on it."""
+        if self._modes is None or self._key_thread is None or not self._key_thread.is_alive():
+            return
+        with suppress(termios.error):
+            termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
+        self.write("\x1b[?1049h\x1b[?25l\x1b[?1004h")  # the alternate screen, no cursor, tell of the focus
+        self._enable_mouse_support()
+        self._enable_bracketed_paste()
+        self._disable_line_wrap()
+        self.flush()
+        for screen in self._app.screen_stack[-1:]:
+            screen.refresh()
 
     def run_input_thread(self) -> None:
         """Read until the app ends."""

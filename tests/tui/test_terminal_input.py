@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import sys
 from pathlib import Path
 
@@ -172,6 +173,7 @@ def test_every_key_that_textual_knows_is_that_key_however_it_is_cut() -> None:
 
 APP = """
 import sys
+import threading
 from textual.app import App
 from localspec.tui.prompt_history import PromptHistory
 from localspec.tui.terminal_input import terminal_driver
@@ -187,6 +189,8 @@ class Host(App):
 
     def on_composer_submitted(self, event):
         open(sys.argv[1], "w", encoding="utf-8", newline="").write(event.text)
+        readers = [each for each in threading.enumerate() if each.name == "textual-input"]
+        assert len(readers) == 1, readers
         self.exit()
 
 
@@ -195,17 +199,27 @@ Host(driver_class=terminal_driver()).run()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
-def test_a_real_terminals_paste_is_sent_as_it_is(tmp_path: Path) -> None:
-    import pexpect  # noqa: PLC0415 - not there on Windows
+@pytest.mark.parametrize("stops", [0, 3])
+def test_a_real_terminals_paste_is_sent_as_it_is(tmp_path: Path, stops: int) -> None:
+    import termios  # noqa: PLC0415 - not there on Windows
+
+    import pexpect  # noqa: PLC0415 - as said
 
     (tmp_path / "app.py").write_text(APP)
     got = tmp_path / "got"
     child = pexpect.spawn(sys.executable, [str(tmp_path / "app.py"), str(got)], dimensions=(24, 80), timeout=60)
+    before = termios.tcgetattr(child.child_fd)
     child.expect(r"\x1b\[\?2004h")
     child.expect("for commands")
+    for _ in range(stops):
+        child.kill(signal.SIGSTOP)
+        child.kill(signal.SIGCONT)
+        child.expect(r"\x1b\[\?2004h")
+        child.expect("for commands")
     for keys in (b"typed \x1b\r", paste(LOG).encode(), b"\xff", b"\n", b"end\r"):
         child.send(keys)
     child.expect(pexpect.EOF)
+    assert termios.tcgetattr(child.child_fd) == before
     child.close()
 
     pasted = LOG.replace("\r\n", "\n").replace("\r", "\n")
