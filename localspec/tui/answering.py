@@ -51,7 +51,7 @@ class Answering:
         link: EngineLink,
         engine: EngineState,
         talk: Talk,
-        rounds_of: Callable[[str], Sequence[AnswerRound]],
+        rounds_of: Callable[[str], Sequence[AnswerRound] | None],
     ) -> None:
         """Begin with nothing asked.
 
@@ -59,7 +59,7 @@ class Answering:
             link: to the engine.
             engine: which pair is loaded.
             talk: the conversation.
-            rounds_of: the rounds of an answer that is kept.
+            rounds_of: the rounds of an answer that is kept; None while they are read.
         """
         self.talk = talk
         self.settings = Settings()
@@ -97,9 +97,9 @@ class Answering:
         """Answer a question, as soon as the engine can."""
         self._want(lambda: self.talk.begin_answer(question, self._loading()))
 
-    def go_on(self, entry: Entry) -> None:
-        """Continue an answer that ended too early."""
-        self._want(lambda: self.talk.continue_answer(entry, self._rounds_of(entry.id)))
+    def go_on(self, entry: Entry, rounds: Sequence[AnswerRound]) -> None:
+        """Continue an answer that ended too early, after these rounds of it."""
+        self._want(lambda: self.talk.continue_answer(entry, rounds))
 
     def stop(self) -> bool:
         """Stop what is under way; what came stays. Returns whether there was anything."""
@@ -130,7 +130,10 @@ class Answering:
         if answer.id == self._followed:
             return self._live.figures()
         if self._past is None or self._past[0] is not answer:
-            self._past = (answer, figures_of_past(answer.facts, self._rounds_of(answer.id)))
+            rounds = self._rounds_of(answer.id)
+            if rounds is None:
+                return figures_of_past(answer.facts, ())
+            self._past = (answer, figures_of_past(answer.facts, rounds))
         return self._past[1]
 
     def advance(self) -> Advance:

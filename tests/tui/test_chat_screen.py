@@ -107,7 +107,7 @@ async def test_who_wrote_it_shows_marks_and_a_legend_for_past_answers_too(start:
         await chatting.ask("Go")
         assert not legend.search(chatting.screen)
         await chatting.press("ctrl+t")
-        assert legend.search(chatting.screen)
+        await chatting.until(lambda: legend.search(chatting.screen))
         await chatting.press("ctrl+t")
         assert not legend.search(chatting.screen)
 

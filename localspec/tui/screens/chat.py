@@ -117,6 +117,11 @@ class ChatScreen(ChatCommands):
         super().show_branch()
         self._show_figures()
 
+    def rounds_came(self, entry_id: str) -> None:
+        """Draw the answer anew, and its figures."""
+        super().rounds_came(entry_id)
+        self._show_figures()
+
     @on(Composer.Submitted)
     def _ask(self, event: Composer.Submitted) -> None:
         self.begin_answer(self.answering.talk.ask(event.text, event.attachments))
@@ -186,6 +191,7 @@ class ChatScreen(ChatCommands):
 
     def _settled(self, entry: Entry, advance: Advance) -> None:
         """An answer is over."""
+        self._rounds.forget(entry.id)
         self.transcript.finish(self.shown(entry))
         finish = entry.facts.finish if entry.facts else ""
         if isinstance(advance.error, ContextFullError) or finish == Finish.CONTEXT:
@@ -211,7 +217,7 @@ class ChatScreen(ChatCommands):
         if self.answering.talk is not talk or not await self.quiet():
             return  # another conversation was opened meanwhile
         if chosen == "g":
-            self.drop_oldest_and_go_on()
+            await self.drop_oldest_and_go_on()
         elif chosen == "n":
             self.action_new()
 

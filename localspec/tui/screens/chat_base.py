@@ -13,11 +13,12 @@ from textual.screen import Screen
 
 from localspec.chat.events import AnswerRound
 from localspec.conversations.conversation import About, Conversation, Entry
-from localspec.errors import HistoryError, UsageError
+from localspec.errors import UsageError
 from localspec.settings import KEYS, Settings
 from localspec.settings.keys import ANSWER, SAMPLING, SPECULATION
 from localspec.settings.overrides import plain, with_overrides
 from localspec.tui.answering import Answering
+from localspec.tui.kept_rounds import KeptRounds
 from localspec.tui.services import Opening, Services
 from localspec.tui.talk import Talk
 from localspec.tui.welcome import welcome
@@ -50,6 +51,12 @@ class ChatBase(Screen[None]):
         self.services = services
         self.opening = opening
         self._turn = asyncio.Lock()
+        self._rounds = KeptRounds(
+            self.kept_rounds,
+            begin=lambda reading: self.run_worker(reading, group="rounds"),
+            came=self.rounds_came,
+            failed=lambda error: self.notify(str(error), severity="error", markup=False),
+        )
         self.transcript = Transcript(self.rounds_of, welcome=welcome(), id="transcript")
         self.answering = Answering(
             services.link, services.engine, self.talk_about(opening.conversation), self.rounds_of
@@ -84,13 +91,14 @@ class ChatBase(Screen[None]):
         if about != self.answering.talk.about:
             self.answering.talk.tell_about(about)
 
-    def rounds_of(self, entry_id: str) -> Sequence[AnswerRound]:
-        """The rounds of an answer; none, and a word about it, when they cannot be read."""
-        try:
-            return self.kept_rounds(entry_id)
-        except HistoryError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return ()
+    def rounds_of(self, entry_id: str) -> Sequence[AnswerRound] | None:
+        """The rounds of an answer: none, and a word about it, when they cannot be read; None while they are read."""
+        at_hand = self.answering.talk.rounds_written(entry_id)
+        return at_hand if at_hand is not None else self._rounds.of(entry_id)
+
+    def rounds_came(self, entry_id: str) -> None:
+        """The rounds of an answer were read."""
+        self.transcript.rounds_came(entry_id)
 
     def kept_rounds(self, entry_id: str) -> Sequence[AnswerRound]:
         """The rounds of an answer, of this run or of an earlier one; any thread may ask.

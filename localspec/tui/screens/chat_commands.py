@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from localspec.conversations.conversation import Entry
-from localspec.errors import LocalspecError
+from localspec.errors import HistoryError, LocalspecError
 from localspec.settings import Settings
 from localspec.tui.actions import Action
 from localspec.tui.clipboard import copy
@@ -48,9 +48,17 @@ class ChatCommands(ScreenCommands):
         self.show_branch()
         self.keep_ticking()
 
-    def continue_answer(self, answer: Entry) -> None:
-        """Go on with an answer that ended too early."""
-        self.answering.go_on(answer)
+    async def continue_answer(self, answer: Entry) -> None:
+        """Go on with an answer that ended too early, with what it had got."""
+        talk = self.answering.talk
+        try:
+            rounds = await asyncio.to_thread(self.kept_rounds, answer.id)
+        except HistoryError as error:
+            self.notify(str(error), severity="error", markup=False)
+            rounds = ()
+        if self.answering.busy or self.answering.talk is not talk:
+            return  # another one was asked for meanwhile
+        self.answering.go_on(answer, rounds)
         self.transcript.selected = None
         self.keep_ticking()
 
@@ -115,7 +123,7 @@ class ChatCommands(ScreenCommands):
         if answer is None or answer.facts is None or answer.facts.finish not in _CUT:
             self.notify("The last answer is complete: there is nothing to continue.")
         else:
-            self.continue_answer(answer)
+            await self.continue_answer(answer)
 
     @work
     async def action_edit(self) -> None:
@@ -140,13 +148,13 @@ class ChatCommands(ScreenCommands):
         """Show the branch after."""
         await self._step_branch(1)
 
-    def drop_oldest_and_go_on(self) -> None:
+    async def drop_oldest_and_go_on(self) -> None:
         """Answer again with room made by leaving out the oldest turns."""
         talk = self.answering.talk
         talk.tell_about(replace(talk.about, drop_oldest=True))
         answer = talk.last_answer
         if answer is not None and answer.text:
-            self.continue_answer(answer)
+            await self.continue_answer(answer)
         elif (question := talk.last_question) is not None:
             self.begin_answer(question)
 

@@ -11,6 +11,7 @@ class ScreenCommands(ConversationCommands):
 
     def action_toggle_origins(self) -> None:
         """Show who wrote each token, or the text as it is meant."""
+        self._rounds.try_again()
         self.transcript.origins = not self.transcript.origins
 
     def action_fold_thinking(self) -> None:

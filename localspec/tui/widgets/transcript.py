@@ -64,7 +64,7 @@ class Transcript(LinesInView, can_focus=True):
 
     def __init__(
         self,
-        rounds_of: Callable[[str], Sequence[AnswerRound]],
+        rounds_of: Callable[[str], Sequence[AnswerRound] | None],
         *,
         welcome: Content | None = None,
         id: str | None = None,  # noqa: A002 - as in `Widget`
@@ -73,7 +73,8 @@ class Transcript(LinesInView, can_focus=True):
         """Begin empty.
 
         Args:
-            rounds_of: the rounds of an answer by its entry's id, for who wrote it; empty when they are not known.
+            rounds_of: the rounds of an answer by its entry's id, for who wrote it; empty when they are not known,
+                None while they are read: `rounds_came` is called then.
             welcome: what an empty conversation shows.
             id: as in `Widget`.
             classes: as in `Widget`.
@@ -105,6 +106,14 @@ class Transcript(LinesInView, can_focus=True):
             KeyError: that message is not shown.
         """
         self._update(shown.entry.id, lambda view, look: view.settle(shown, look))
+
+    def rounds_came(self, entry: str) -> None:
+        """The rounds of an answer are at hand now: show it anew where they are wanted."""
+        index = self.column.find(entry)
+        if self.origins and index is not None and not self.column.views[index].live:
+            self._point(None)
+            self.column.views[index].forget()
+            self.refresh_page()
 
     def describe(self, entry: str, token: int) -> str:
         """Where a token of an answer comes from; "" unless the answer shows who wrote it."""

@@ -47,14 +47,14 @@ class Look:
     Attributes:
         width: of the text, in cells.
         palette: colours.
-        rounds_of: the rounds of an answer, by its entry's id; none when they were not kept.
+        rounds_of: the rounds of an answer, by its entry's id; none when they were not kept, None while they are read.
         origins: whether answers show who wrote each token.
         thinking: whether the thinking part is unfolded.
     """
 
     width: int
     palette: Palette
-    rounds_of: Callable[[str], Sequence[AnswerRound]]
+    rounds_of: Callable[[str], Sequence[AnswerRound] | None]
     origins: bool = False
     thinking: bool = False
 
@@ -117,6 +117,11 @@ def _attachment(file: Attachment) -> str:
     count = file.text.count("\n") + (not file.text.endswith("\n") and bool(file.text))
     weight = f"{size:,} bytes" if size < 1000 else f"{size / 1000:,.1f} kB"
     return f"▤ {shown(file.name)} · {count:,} {'line' if count == 1 else 'lines'} · {weight}"
+
+
+def reading_line(look: Look) -> Line:
+    """Stands above an answer while it is read who wrote it."""
+    return Line((Segment("◌ reading who wrote this …", look.palette.muted),), joint=None)
 
 
 def thinking_head(seconds: float | None, look: Look, *, going_on: bool) -> Line:

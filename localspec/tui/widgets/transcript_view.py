@@ -19,6 +19,7 @@ from localspec.tui.widgets.transcript_entry import (
     end_lines,
     head_line,
     question_lines,
+    reading_line,
     thinking_head,
     thinking_lines,
 )
@@ -92,7 +93,7 @@ class MessageView:
 
     def _earlier(self, look: Look) -> Sequence[AnswerRound]:
         """The rounds of the text that was there when it began to be shown; they are wanted only where tokens are."""
-        rounds = look.rounds_of(self.shown.entry.id) if look.origins and self.shown.entry.text else ()
+        rounds = (look.rounds_of(self.shown.entry.id) or ()) if look.origins and self.shown.entry.text else ()
         count = len(self._rounds)
         return rounds[:-count] if count and list(rounds[-count:]) == self._rounds else rounds
 
@@ -132,6 +133,8 @@ class MessageView:
             lines.extend(thinking_lines(thought, facts.thinking_seconds if facts else None, look))
         rounds = look.rounds_of(entry.id) if look.origins else ()
         self.origins = None
+        if rounds is None:
+            lines.append(reading_line(look))
         if rounds:
             self.origins = OriginsView(look.width, look.palette, thinking=look.thinking)
             self.origins.append(rounds)
