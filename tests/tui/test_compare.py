@@ -12,7 +12,7 @@ import pytest
 from textual.app import App
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
-from textual.widgets import Input, Select
+from textual.widgets import Button, Input, Select
 
 from localspec.chat.events import AnswerRequest, Message, Role
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -236,6 +236,34 @@ async def test_an_error_of_an_answer_is_told_with_what_to_do(engine: ScriptedEng
         await pilot.press("r")
         await finished(pilot, engine, 3)
     assert engine.loads == [PAIR]  # it lives, so nothing is loaded again
+
+
+async def test_a_side_may_guess_from_model_and_text_as_much_as_pays(engine: ScriptedEngine, link: EngineLink) -> None:
+    app = Host(link)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await finished(pilot, engine, 2)
+        await pilot.press("e")
+        await pilot.pause()
+        form = app.screen
+        assert isinstance(form, ArmsForm)
+        length = list(form.query(Input))[1]
+        for wrong in ("", "many", "32"):
+            length.value = wrong
+            await pilot.pause()
+            assert "✗" in screen_text(app)
+            assert form.query_one("#run", Button).disabled
+        length.value = "auto"
+        drafter = next(
+            each for each in list(form.query(Select))[::-1] if "hybrid" in {value for _, value in each._options}
+        )
+        drafter.value = "hybrid"
+        await pilot.pause()
+        assert "model and text" in screen_text(app)
+        await pilot.click("#run")
+        await finished(pilot, engine, 4)
+        assert "speculation on: as many guesses as pay" in " ".join(screen_text(app).split())
+    asked = [request.speculation for request in engine.requests[2:] if request.speculation.speculates]
+    assert {(each.drafter, each.draft_length) for each in asked} == {("hybrid", "auto")}
 
 
 async def test_a_side_with_another_pair_loads_it_and_the_chat_learns_that_its_own_is_gone(
