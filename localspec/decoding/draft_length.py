@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
+from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
+
 if TYPE_CHECKING:
     from localspec.decoding.rounds import Prediction, Round
 
@@ -40,6 +42,9 @@ class Choice(NamedTuple):
 
 
 STOP = Choice()
+
+_SURE = 0.7
+"""A draft of fixed length takes what a lookup found in place of the model's guess when it is kept at least so often."""
 
 
 class DraftPlan(Protocol):
@@ -104,7 +109,7 @@ class DraftLength(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FixedLength:
-    """Always `tokens` tokens; 0 means speculation off. A lookup that found something goes before the model."""
+    """Always `tokens` tokens; 0 means speculation off. What a lookup is sure of goes before the model."""
 
     tokens: int
 
@@ -143,9 +148,11 @@ class _CountedPlan:
         left = self._wanted - self._drafted
         if not left:
             return STOP
-        if offers.looked_up:
+        if not offers.unread:
             return Choice(looked_up=min(left, len(offers.looked_up)))
-        return Choice(step=offers.unread > 0)
+        doubtful = (i for i, level in enumerate(offers.looked_up) if NGRAM_PRIORS[level] < _SURE)
+        sure = next(doubtful, len(offers.looked_up))
+        return Choice(looked_up=min(left, sure), step=not sure)
 
     def keeps(self, greatest: float) -> bool:  # noqa: ARG002 - the Protocol's argument
         return True

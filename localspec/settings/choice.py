@@ -148,7 +148,7 @@ def choice_of_demo(sources: Sources, *, draft_always: bool = False) -> Choice:
         LocalspecError: the demo's model is not installed or damaged, or its draft cannot be made.
         UsageError: the settings contradict each other.
     """
-    layers, trouble = _layers(sources, demo.NAME, demo.SAMPLING)
+    layers, trouble = _layers(sources, demo.NAME, demo.RECOMMENDED)
     settings = layers.settings()
     target = demo.demo_target()
     loading = settings.loading(target, demo.demo_draft(target) if settings.needs_draft or draft_always else None)

@@ -11,6 +11,7 @@ import pytest
 
 from localspec.decoding.acceptance import AcceptanceRule, rule_for
 from localspec.decoding.draft_length import LONGEST_DRAFT, STOP, Choice, DraftPlan, FixedLength, Offers
+from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
 from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.rounds import DraftPass, Finish, Origin, Round
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -196,13 +197,16 @@ def test_a_fixed_draft_length_asks_for_so_many_and_no_more(tokens: int) -> None:
     assert FixedLength(tokens).longest == tokens
 
 
-def test_a_fixed_draft_length_takes_what_a_lookup_found_before_it_asks_the_model() -> None:
+def test_a_fixed_draft_length_takes_what_a_lookup_is_sure_of_before_it_asks_the_model() -> None:
+    sure, unsure = max(range(len(NGRAM_PRIORS)), key=NGRAM_PRIORS.__getitem__), 0
     plan = FixedLength(5).plan(LONGEST_DRAFT)
 
-    assert plan.choose(Offers(unread=1, looked_up=(0, 0, 0))) == Choice(looked_up=3)
-    plan.looked_up((0, 0, 0))
-    assert plan.choose(Offers(unread=4, looked_up=(0, 0, 0))) == Choice(looked_up=2)
+    assert plan.choose(Offers(unread=1, looked_up=(sure, sure, sure, unsure))) == Choice(looked_up=3)
+    plan.looked_up((sure, sure, sure))
+    assert plan.choose(Offers(unread=4, looked_up=(sure, sure, sure))) == Choice(looked_up=2)
+    assert plan.choose(Offers(unread=4, looked_up=(unsure, sure))) == Choice(step=True)
     assert plan.choose(Offers(unread=4)) == Choice(step=True)
+    assert plan.choose(Offers(looked_up=(unsure, unsure, unsure))) == Choice(looked_up=2)
     assert plan.choose(Offers()) == STOP
 
 

@@ -70,13 +70,14 @@ def test_the_counts_of_json_agree_with_each_other(as_json: dict[str, object]) ->
     statistics, tokens, timings = as_json["statistics"], as_json["tokens"], as_json["timings"]
     drafting = as_json["drafting"]
     assert isinstance(drafting, dict)
-    assert (drafting["drafter"], drafting["draft_length"]) == ("hybrid", "auto")
+    assert (drafting["drafter"], drafting["draft_length"]) == ("model", 3)
     assert isinstance(statistics, dict)
     lengths = statistics["rounds_by_length"]
     assert sum(lengths) == statistics["rounds"]
     assert sum(length * rounds for length, rounds in enumerate(lengths)) == statistics["drafted"]
     assert sum(source["drafted"] for source in statistics["by_source"].values()) == statistics["drafted"]
-    assert statistics["judged_kept"] == statistics["accepted"]
+    # A fixed length expects nothing of its guesses.
+    assert statistics["judged"] == statistics["judged_kept"] == 0 < statistics["accepted"]
     assert isinstance(tokens, dict)
     assert isinstance(timings, dict)
     assert sum(statistics["origins"].values()) == tokens["answer"]
@@ -96,7 +97,7 @@ def test_json_tells_models_and_settings_as_used(as_json: dict[str, object]) -> N
     assert models["draft"]["path"] != models["target"]["path"]
     assert settings["context"] == 256
     assert settings["threads"] == 1
-    assert settings["sampling"]["temperature"] == demo.SAMPLING["temperature"]
+    assert settings["sampling"]["temperature"] == demo.RECOMMENDED["temperature"]
     assert settings["sampling"]["logit_bias"] == {"5": "-inf"}
 
 

@@ -47,7 +47,8 @@ def test_a_flag_beats_a_variable_beats_what_is_kept_beats_the_file_beats_the_pai
     assert (settings.top_k, origin("top_k")) == (2, "environment")
     assert (settings.min_p, origin("min_p")) == (0.3, "changed here")
     assert (settings.seed, origin("seed")) == (4, "config.toml")
-    assert origin("draft_length") == "default"
+    assert (settings.draft_length, origin("draft_length")) == (3, "the pair")
+    assert origin("acceptance") == "default"
     keep_settings("demo", {})
     choice = choice_of_demo(sources())
     assert (choice.settings.top_p, choice.layers.origin("top_p")) == (0.9, "the pair")
