@@ -169,7 +169,7 @@ def test_random_cancels_leave_both_caches_equal_to_the_text(
     pair, prompt = real_pair, tuple(real_pair.text)
     cancels = 0
     while (left := LENGTH - (len(pair.text) - len(prompt))) > 0:
-        stop = int(rng.integers(1, 25)) if cancels < 12 else 10**9
+        stop = int(rng.integers(1, 12)) if cancels < 12 else 10**9
         polls = Polls(lambda poll, stop=stop: poll >= stop)
         pair.answer(settings(COUPLED, int(rng.integers(1, 9)), left, cancelled=polls))
         pair.check()

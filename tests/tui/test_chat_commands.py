@@ -245,4 +245,5 @@ async def test_of_many_messages_only_those_in_view_are_drawn_and_one_answers_rou
         views = chatting.chat.transcript.column.views
         assert len(views) == 500
         assert sum(view.is_rendered for view in views) < 40
+        await chatting.until(lambda: read)
         assert len(read) == 1
