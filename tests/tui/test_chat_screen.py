@@ -102,8 +102,8 @@ async def test_speculation_is_turned_off_and_on_by_a_key_and_by_words(start: Sta
 
 async def test_who_wrote_it_shows_marks_and_a_legend_for_past_answers_too(start: Start):
     legend = re.compile(
-        r"accepted\sguess\s27\s\(45\s%\)\s+found in the text\s9\s\(15\s%\)\s+correction\s18\s\(30\s%\)[\s│]+"
-        r"[^\n]*\n\s+bonus\s6\s\(10\s%\)"
+        r"accepted\sguess\s27\s\(45\s%\)\s+found\sin\sthe\stext\s9\s\(15\s%\)\s+correction\s18\s\(30\s%\)"
+        r"[^\n]*\n\s*bonus\s6\s\(10\s%\)"
     )
     async with start(ScriptedEngine([LONG])) as chatting:
         await chatting.ready()
