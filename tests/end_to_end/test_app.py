@@ -141,7 +141,7 @@ def test_an_answer_is_stopped_continued_and_written_anew_and_all_of_it_is_there_
 ) -> None:
     pane = terminal()
     before = pane.run("stty -a")
-    start(pane, "--max-tokens 300")
+    start(pane, "--max-tokens 150")
 
     pane.type(STORY)
     kept(history, has_words(10))
