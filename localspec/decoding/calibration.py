@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
+
 _EDGES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 _MIDDLES = (0.15, 0.28, 0.43, 0.58, 0.73, 0.86, 0.93, 0.97, 0.99, 0.997, 1.0)
 
@@ -49,6 +51,15 @@ MOST_CERTAIN = 0.999
 def model_level(greatest: float, *, likeliest: bool) -> int:
     """The level of a token drawn from a q of this greatest probability."""
     return model_bin(greatest) + (0 if likeliest else BINS)
+
+
+LOOKUP_PRIORS = (*NGRAM_PRIORS, *NGRAM_PRIORS)
+"""Acceptance of a lookup's first token by the lookup's own level, then of those behind a kept one."""
+
+
+def lookup_level(level: int, place: int) -> int:
+    """The level of the token at `place` (0 is the first) of what a lookup found, of which it is sure to this level."""
+    return level if place == 0 else level + len(NGRAM_PRIORS)
 
 
 def model_bin(greatest: float) -> int:

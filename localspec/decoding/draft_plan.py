@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from localspec.decoding.calibration import Calibration, model_bin, model_level
+from localspec.decoding.calibration import Calibration, lookup_level, model_bin, model_level
 from localspec.decoding.draft_length import STOP, Choice, Offers
-from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
 from localspec.decoding.pass_costs import PassCosts
 from localspec.decoding.rounds import Prediction
 from localspec.decoding.stopping import StoppingTable
@@ -93,7 +92,7 @@ class StoppingPlan:
         stop = self._stopping[drafted]
         acceptance = self._calibrations["ngram"].acceptance
         for count, level in enumerate(offers.looked_up[: self._room - drafted], 1):
-            survival *= acceptance(level if count == 1 else level + len(NGRAM_PRIORS))
+            survival *= acceptance(lookup_level(level, count - 1))
             tokens += survival
             gain = tokens + self._stopping[drafted + count] - stop
             if offers.unread:
@@ -130,8 +129,8 @@ class StoppingPlan:
     def looked_up(self, levels: Sequence[int]) -> None:
         """Tokens of the lookup were added."""
         self._last = -1
-        for i, level in enumerate(levels):
-            self._add("ngram", level if i == 0 else level + len(NGRAM_PRIORS))
+        for place, level in enumerate(levels):
+            self._add("ngram", lookup_level(level, place))
         self._probing = False
 
     def verified(self) -> int:

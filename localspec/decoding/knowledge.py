@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localspec.decoding.calibration import BINS, MODEL_PRIORS, Calibration
-from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
+from localspec.decoding.calibration import BINS, LOOKUP_PRIORS, MODEL_PRIORS, Calibration
 
 _PRIOR_MOVES = 8.0
 """Moves from one bin to the next that the prior counts for, in each row."""
@@ -91,4 +90,4 @@ class Knowledge:
 
 
 def _fresh_calibrations() -> dict[str, Calibration]:
-    return {"model": Calibration(MODEL_PRIORS), "ngram": Calibration((*NGRAM_PRIORS, *NGRAM_PRIORS))}
+    return {"model": Calibration(MODEL_PRIORS), "ngram": Calibration(LOOKUP_PRIORS)}
