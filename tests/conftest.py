@@ -21,7 +21,7 @@ _MODELS = locations.models_folder()
 
 
 # Rooms whose tests wait for another process or for a screen, with a deadline that a machine with no time can miss.
-_WITH_DEADLINES = ("end_to_end", "tui", "scripts", "engine", "hub", "cli")
+_WITH_DEADLINES = ("end_to_end", "tui", "scripts")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
