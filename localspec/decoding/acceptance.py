@@ -16,7 +16,7 @@ from localspec.decoding.coupling import shared_choice
 from localspec.decoding.distributions import Certain, Distribution, residual
 from localspec.decoding.rounds import Draft
 from localspec.decoding.sampling_settings import SamplingSettings
-from localspec.decoding.verdict import AcceptanceRule, Target, Verdict
+from localspec.decoding.verdict import AcceptanceRule, SamplesGuesses, Target, Verdict
 
 __all__ = [
     "ACCEPTANCE_RULES",
@@ -53,7 +53,7 @@ class Greedy:
         return Verdict(len(draft.tokens), target(len(draft.tokens)).likeliest())
 
 
-class Rejection:
+class Rejection(SamplesGuesses):
     """Speculative sampling (Leviathan 2023, Algorithm 1; Chen 2023, Algorithm 2). Exact at every temperature.
 
     Accept x with probability min(1, p(x) / q(x)); after a rejection draw from max(0, p - q), normalised.
@@ -66,13 +66,6 @@ class Rejection:
     name = "rejection"
     lossless = True
     may_leave_out = False
-
-    def __init__(self, seed: int) -> None:
-        self._uniform = random.Random(seed).random  # noqa: S311 - sampling, not secrets
-
-    def propose(self, q: Distribution, position: int) -> int:  # noqa: ARG002 - the Protocol's argument
-        """A sample of q."""
-        return q.draw(self._uniform())
 
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:  # noqa: ARG002 - as above
         """Accept token by token; the first rejection is corrected from the residual."""
@@ -115,7 +108,7 @@ class Coupled:
         return Verdict(drafted, shared_choice(target(drafted), self._seed, position + drafted))
 
 
-class Typical:
+class Typical(SamplesGuesses):
     """Keep whatever the target finds likely enough (Medusa, arXiv 2401.10774, section 3.3.1). NOT lossless.
 
     Accept x when p(x) > min(epsilon, delta * exp(-H(p))), H the entropy in nats; after a rejection draw from p.
@@ -131,13 +124,9 @@ class Typical:
     may_leave_out = False
 
     def __init__(self, seed: int, epsilon: float = 0.09, delta: float = 0.3) -> None:
-        self._uniform = random.Random(seed).random  # noqa: S311 - sampling, not secrets
+        super().__init__(seed)
         self._epsilon = epsilon
         self._delta = delta
-
-    def propose(self, q: Distribution, position: int) -> int:  # noqa: ARG002 - the Protocol's argument
-        """A sample of q."""
-        return q.draw(self._uniform())
 
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:  # noqa: ARG002 - as above
         """Accept while the guess is typical of p."""

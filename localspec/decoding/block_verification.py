@@ -6,17 +6,15 @@ spare is lost. Here it is carried on, and makes up for a later guess that the ta
 
 from __future__ import annotations
 
-import random
-
 from localspec.decoding.distributions import Distribution, excess
 from localspec.decoding.rounds import Draft
-from localspec.decoding.verdict import Target, Verdict
+from localspec.decoding.verdict import SamplesGuesses, Target, Verdict
 
 LEAST_SHARE = 2.0**-53
 """A share below it is as good as 0: no random number but 0 itself is below it."""
 
 
-class Block:
+class Block(SamplesGuesses):
     """Keep the longest part of the draft that passes (Sun 2025, Algorithm 2). Exact at every temperature.
 
     For guesses x_1..x_n, p_i and q_i being the distributions after i of them, the share of x_1..x_i is
@@ -47,13 +45,6 @@ class Block:
     name = "block"
     lossless = True
     may_leave_out = False
-
-    def __init__(self, seed: int) -> None:
-        self._uniform = random.Random(seed).random  # noqa: S311 - sampling, not secrets
-
-    def propose(self, q: Distribution, position: int) -> int:  # noqa: ARG002 - the Protocol's argument
-        """A sample of q."""
-        return q.draw(self._uniform())
 
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:  # noqa: ARG002 - as above
         """Ask for p along the draft, then look for the longest part that passes, from the end."""

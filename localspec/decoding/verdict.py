@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -50,3 +51,18 @@ class AcceptanceRule(Protocol):
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
         """Decide on a draft whose first token stands at `position` in the text. An empty draft is a plain step."""
         ...
+
+
+class SamplesGuesses:
+    """What the rules have in common whose guesses are samples of q, each random number being used once.
+
+    Args:
+        seed: start of the random draws.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._uniform = random.Random(seed).random  # noqa: S311 - sampling, not secrets
+
+    def propose(self, q: Distribution, position: int) -> int:  # noqa: ARG002 - the Protocol's argument
+        """A sample of q."""
+        return q.draw(self._uniform())
