@@ -18,7 +18,7 @@ class RoundFigures:
     """One round of a generation.
 
     Attributes:
-        drafted: tokens guessed.
+        drafted: tokens guessed; in a tree, those of its longest branch.
         accepted: guesses kept.
         emitted: tokens written.
         seconds: wall time.

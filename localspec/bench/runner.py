@@ -186,7 +186,7 @@ def _keys(conversation: Conversation) -> Iterator[Key]:
 
 def _figures(shown: AnswerRound) -> RoundFigures:
     return RoundFigures(
-        drafted=shown.drafted,
+        drafted=max(shown.counted().depths, default=-1) + 1,
         accepted=shown.accepted,
         emitted=len(shown.tokens),
         seconds=shown.seconds,

@@ -54,13 +54,14 @@ class AnswerInProgress:
                 for token, piece, origin in zip(finished.tokens, pieces, finished.origins, strict=True)
             ),
             drafted=len(finished.drafted),
-            accepted=finished.accepted,
+            path=finished.path,
             sources=finished.sources,
             seconds=finished.seconds,
             context_used=context_used,
             target_seconds=finished.target_seconds,
             draft_seconds=finished.draft_seconds,
             predicted=tuple(each.acceptance for each in finished.predictions),
+            parents=finished.parents,
         )
 
     def whole_tokens(self) -> tuple[list[int], str]:
@@ -82,7 +83,7 @@ def _cut(finished: Round, length: int) -> Round:
         finished,
         tokens=finished.tokens[:length],
         origins=origins,
-        accepted=origins.count(Origin.DRAFT),
+        path=finished.path[: origins.count(Origin.DRAFT)],
         finish=Finish.STOP,
     )
 

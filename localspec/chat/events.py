@@ -114,7 +114,7 @@ class AnswerRound:
     Attributes:
         tokens: the emitted tokens, in order.
         drafted: how many tokens were guessed.
-        accepted: how many of them were kept.
+        path: which of them were kept, by index, each following the one before it.
         sources: `drafted` entries; where each guess came from: "model", "ngram".
         seconds: wall time of the round.
         context_used: tokens of the context now taken.
@@ -122,23 +122,30 @@ class AnswerRound:
         draft_seconds: of `seconds`, inside the draft model's passes.
         predicted: `drafted` entries; the chance that a guess is kept, those before it being kept, as it was predicted.
             Empty where the draft-length rule predicts nothing.
+        parents: of each guess of a tree the index of the one it follows, -1 for the text; empty for a chain.
     """
 
     tokens: tuple[AnswerToken, ...]
     drafted: int
-    accepted: int
+    path: tuple[int, ...]
     sources: tuple[str, ...]
     seconds: float
     context_used: int
     target_seconds: float = 0.0
     draft_seconds: float = 0.0
     predicted: tuple[float, ...] = ()
+    parents: tuple[int, ...] = ()
+
+    @property
+    def accepted(self) -> int:
+        """How many guesses were kept."""
+        return len(self.path)
 
     def counted(self) -> Round:
         """The round as `DecodingStatistics.plus` counts it: of a guess its id is not known here, nor its level."""
         return Round(
             drafted=(0,) * self.drafted,
-            accepted=self.accepted,
+            path=self.path,
             tokens=tuple(token.id for token in self.tokens),
             origins=tuple(token.origin for token in self.tokens),
             sources=self.sources,
@@ -146,6 +153,7 @@ class AnswerRound:
             passes=(DraftPass(1, self.draft_seconds),),
             target_seconds=self.target_seconds,
             seconds=self.seconds,
+            parents=self.parents,
         )
 
 

@@ -207,7 +207,7 @@ class ChatSession:
         """Cut every cache back to what it shares with the new prompt; return how much the target holds of it."""
         shared = keep_common_prefix(self._target, tokens)
         for drafter in self._drafters.values():
-            drafter.agree(shared)
+            drafter.agree(tokens, shared)
         return shared
 
     def _read(
@@ -237,7 +237,7 @@ class ChatSession:
         self._transcript.remember(self._writer.text(prompt, text), prompt.barrier, kept)
         self._target.truncate(min(self._target.length, len(kept)))
         for drafter in self._drafters.values():
-            drafter.agree(len(kept))
+            drafter.agree(kept, len(kept))
 
 
 def _outlook(drafter: Drafter, length: DraftLength) -> Outlook | None:

@@ -69,13 +69,14 @@ def rounds_as_bytes(rounds: Iterable[AnswerRound]) -> bytes:
         [
             [[token.id, token.text, token.origin, int(token.thinking)] for token in each.tokens],
             each.drafted,
-            each.accepted,
+            each.accepted if each.path == tuple(range(each.accepted)) else each.path,
             each.sources,
             each.seconds,
             each.context_used,
             each.target_seconds,
             each.draft_seconds,
             [round(acceptance, 3) for acceptance in each.predicted],
+            *([each.parents] if each.parents else []),
         ]
         for each in rounds
     ]
@@ -94,17 +95,19 @@ def rounds_from(data: bytes) -> list[AnswerRound]:
 
 
 def _round_from(row: list[Any]) -> AnswerRound:
-    tokens, drafted, accepted, sources, seconds, context_used, target_seconds, draft_seconds = row[:_UNPREDICTED]
+    tokens, drafted, kept, sources, seconds, context_used, target_seconds, draft_seconds = row[:_UNPREDICTED]
+    predicted, parents, *_ = (*row[_UNPREDICTED:], (), ())
     return AnswerRound(
         tuple(AnswerToken(id_, text, Origin(origin), bool(thinking)) for id_, text, origin, thinking in tokens),
         drafted,
-        accepted,
+        tuple(range(kept)) if isinstance(kept, int) else tuple(kept),
         (sources,) * drafted if isinstance(sources, str) else tuple(sources),
         seconds,
         context_used,
         target_seconds,
         draft_seconds,
-        tuple(*row[_UNPREDICTED:]),
+        tuple(predicted),
+        tuple(parents),
     )
 
 

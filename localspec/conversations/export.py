@@ -130,7 +130,7 @@ def _round(finished: AnswerRound) -> dict[str, Any]:
     # Not `asdict`: a long conversation has a hundred thousand of them, and that takes ten seconds.
     row = {name: getattr(finished, name) for name in _ROUND_KEYS}
     tokens = [{name: getattr(token, name) for name in _TOKEN_KEYS} for token in finished.tokens]
-    return {**row, "tokens": tokens}
+    return {**row, "accepted": finished.accepted, "tokens": tokens}
 
 
 def _finite(value: Any) -> Any:

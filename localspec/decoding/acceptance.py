@@ -8,22 +8,34 @@ distributed as p, whatever q is.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 
 from localspec.decoding.block_verification import Block
-from localspec.decoding.coupling import shared_choice
-from localspec.decoding.distributions import Certain, Distribution, residual
-from localspec.decoding.rounds import Draft
+from localspec.decoding.coupling import shared_choice, shared_choices
+from localspec.decoding.distributions import Certain, Distribution, likeliest, residual
 from localspec.decoding.sampling_settings import SamplingSettings
-from localspec.decoding.verdict import AcceptanceRule, SamplesGuesses, Target, Verdict
+from localspec.decoding.verdict import (
+    AcceptanceRule,
+    BranchingRule,
+    Guess,
+    Judgement,
+    SamplesGuesses,
+    Target,
+    TokenByToken,
+    Verdict,
+)
 
 __all__ = [
     "ACCEPTANCE_RULES",
     "AcceptanceRule",
     "Block",
+    "BranchingRule",
     "Coupled",
     "Greedy",
+    "Guess",
+    "Judgement",
     "Rejection",
     "Target",
     "Typical",
@@ -33,7 +45,7 @@ __all__ = [
 ]
 
 
-class Greedy:
+class Greedy(TokenByToken):
     """Keep the guesses that are the target's likeliest token (Stern 2018). Exact at temperature 0."""
 
     name = "greedy"
@@ -44,19 +56,20 @@ class Greedy:
         """The draft's likeliest token."""
         return q.likeliest()
 
-    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:  # noqa: ARG002 - as above
-        """Accept while the guess is argmax p; the correction is argmax p."""
-        for i, token in enumerate(draft.tokens):
-            own = target(i).likeliest()
-            if own != token:
-                return Verdict(i, own)
-        return Verdict(len(draft.tokens), target(len(draft.tokens)).likeliest())
+    def propose_several(self, q: Distribution, position: int, count: int) -> list[Guess]:  # noqa: ARG002 - likewise
+        """The draft's likeliest tokens."""
+        return [Guess(token, q) for token in likeliest(q, count)]
+
+    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:  # noqa: ARG002 - likewise
+        """Accept the guess that is argmax p; else argmax p is written."""
+        return _chosen(guesses, p.likeliest())
 
 
-class Rejection(SamplesGuesses):
+class Rejection(SamplesGuesses, TokenByToken):
     """Speculative sampling (Leviathan 2023, Algorithm 1; Chen 2023, Algorithm 2). Exact at every temperature.
 
-    Accept x with probability min(1, p(x) / q(x)); after a rejection draw from max(0, p - q), normalised.
+    Accept x with probability min(1, p(x) / q(x)); after a rejection max(0, p - q), normalised, takes p's place, for the
+    next guess at the same place (multi-round rejection: SpecInfer, arXiv 2305.09781, section 4.3), or to draw from.
     P(accept) = sum over v of min(p(v), q(v)).
 
     Args:
@@ -67,17 +80,17 @@ class Rejection(SamplesGuesses):
     lossless = True
     may_leave_out = False
 
-    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:  # noqa: ARG002 - as above
-        """Accept token by token; the first rejection is corrected from the residual."""
-        for i, (token, q) in enumerate(zip(draft.tokens, draft.distributions, strict=True)):
-            p = target(i)
+    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:  # noqa: ARG002 - as above
+        """Accept the first guess that passes; else draw from what is left of p."""
+        for i, (token, q) in enumerate(guesses):
             q_of_token = 1.0 if q is None else q.probability(token)
-            if self._uniform() * q_of_token >= p.probability(token):
-                return Verdict(i, residual(p, q, token).draw(self._uniform()))
-        return Verdict(len(draft.tokens), target(len(draft.tokens)).draw(self._uniform()))
+            if self._uniform() * q_of_token < p.probability(token):
+                return Judgement(i, token)
+            p = residual(p, q, token)
+        return Judgement(None, p.draw(self._uniform()))
 
 
-class Coupled:
+class Coupled(TokenByToken):
     """Draft and target draw with the same noise (Daliri 2024). Exact, and the text depends on the seed alone.
 
     The target's choice y at a position is the argmax over v of log p(v) + g(seed, position, v), g Gumbel noise; a guess
@@ -98,17 +111,16 @@ class Coupled:
         """What the draft would choose under the noise that the target will see."""
         return shared_choice(q, self._seed, position)
 
-    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
-        """Accept while the guess is the target's own choice; the correction is that choice."""
-        for i, token in enumerate(draft.tokens):
-            own = shared_choice(target(i), self._seed, position + i)
-            if own != token:
-                return Verdict(i, own)
-        drafted = len(draft.tokens)
-        return Verdict(drafted, shared_choice(target(drafted), self._seed, position + drafted))
+    def propose_several(self, q: Distribution, position: int, count: int) -> list[Guess]:
+        """The draft's first choices under that noise."""
+        return [Guess(token, q) for token in shared_choices(q, self._seed, position, count)]
+
+    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:
+        """Accept the guess that is the target's own choice; else that choice is written."""
+        return _chosen(guesses, shared_choice(p, self._seed, position))
 
 
-class Typical(SamplesGuesses):
+class Typical(SamplesGuesses, TokenByToken):
     """Keep whatever the target finds likely enough (Medusa, arXiv 2401.10774, section 3.3.1). NOT lossless.
 
     Accept x when p(x) > min(epsilon, delta * exp(-H(p))), H the entropy in nats; after a rejection draw from p.
@@ -128,13 +140,19 @@ class Typical(SamplesGuesses):
         self._epsilon = epsilon
         self._delta = delta
 
-    def verify(self, draft: Draft, target: Target, position: int) -> Verdict:  # noqa: ARG002 - as above
-        """Accept while the guess is typical of p."""
-        for i, token in enumerate(draft.tokens):
-            p = target(i)
-            if p.probability(token) <= min(self._epsilon, self._delta * np.exp(-entropy(p))):
-                return Verdict(i, p.draw(self._uniform()))
-        return Verdict(len(draft.tokens), target(len(draft.tokens)).draw(self._uniform()))
+    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:  # noqa: ARG002 - as above
+        """Accept the first guess that is typical of p."""
+        if guesses:
+            enough = min(self._epsilon, self._delta * np.exp(-entropy(p)))
+            for i, (token, _) in enumerate(guesses):
+                if p.probability(token) > enough:
+                    return Judgement(i, token)
+        return Judgement(None, p.draw(self._uniform()))
+
+
+def _chosen(guesses: Sequence[Guess], own: int) -> Judgement:
+    """The judgement of a rule under which the target writes `own`, whatever was guessed."""
+    return Judgement(next((i for i, guess in enumerate(guesses) if guess.token == own), None), own)
 
 
 def entropy(distribution: Distribution) -> float:

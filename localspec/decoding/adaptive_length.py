@@ -115,17 +115,17 @@ class AdaptiveLength:
 
     def observe(self, finished: Round) -> None:
         """Learn from a round."""
-        self.knowledge.judged += finished.judged
-        for i, prediction in enumerate(finished.predictions[: finished.judged]):
-            calibration = self.knowledge.calibrations[finished.sources[i]]
-            calibration.observe(prediction.level, kept=i < finished.accepted)
+        self.knowledge.judged += len(finished.judged)
+        kept = set(finished.path)
+        for i in finished.judged:
+            if i < len(finished.predictions):
+                calibration = self.knowledge.calibrations[finished.sources[i]]
+                calibration.observe(finished.predictions[i].level, kept=i in kept)
         if self._plan is not None:
             for last, found in self._plan.moves(finished.accepted):
                 self.knowledge.moved(last, found)
         self.costs.observe(finished)
-        seconds = self.costs.target(len(finished.drafted) + 1) + sum(
-            self.costs.draft(each.width) for each in finished.passes
-        )
+        seconds = self.costs.target(finished.width) + sum(self.costs.draft(each.width) for each in finished.passes)
         self._tokens += len(finished.tokens)
         self._seconds += seconds
         fading = min(1.0, _REMEMBERED_TOKENS / self._tokens)

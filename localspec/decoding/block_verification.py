@@ -47,7 +47,13 @@ class Block(SamplesGuesses):
     may_leave_out = False
 
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:  # noqa: ARG002 - as above
-        """Ask for p along the draft, then look for the longest part that passes, from the end."""
+        """Ask for p along the draft, then look for the longest part that passes, from the end.
+
+        Raises:
+            ValueError: the draft is a tree.
+        """
+        if draft.parents:
+            raise ValueError("block verification judges one chain of guesses, not a tree")
         drafted = len(draft.tokens)
         shares = [1.0]
         # min(s_i p_i(x), q_i(x)) of the guess x that follows: so much of s_i is surely not in R_i.
@@ -64,7 +70,7 @@ class Block(SamplesGuesses):
         kept = len(shares) - 1
         if kept == drafted:
             if self._uniform() < shares[kept]:
-                return Verdict(drafted, target(drafted).draw(self._uniform()))
+                return Verdict(tuple(range(drafted)), target(drafted).draw(self._uniform()))
             kept -= 1
         while True:
             share, u = shares[kept], self._uniform()
@@ -72,7 +78,7 @@ class Block(SamplesGuesses):
             if kept == 0 or passes(u, share - taken[kept], share):
                 mass, left = excess(ps[kept], draft.distributions[kept], draft.tokens[kept], share)
                 if kept == 0 or passes(u, mass, share):
-                    return Verdict(kept, left.draw(self._uniform()))
+                    return Verdict(tuple(range(kept)), left.draw(self._uniform()))
             kept -= 1
 
 

@@ -43,6 +43,13 @@ def shared_choice(distribution: Distribution, seed: int, position: int) -> int:
     return int(ids[order[finish[order].argmin()]])
 
 
+def shared_choices(distribution: Distribution, seed: int, position: int, count: int) -> list[int]:
+    """The first `count` to finish in the race of `shared_choice`, the winner first; fewer where there are fewer."""
+    ids, probabilities = distribution.support()
+    finish = exponentials(hashed(ids.astype(np.uint32), seed, position)) / probabilities
+    return [int(token) for token in ids[np.lexsort((ids, finish))[:count]]]
+
+
 def exponentials(words: Words) -> NDArray[np.float64]:
     """Standard exponential variates from uniform 32-bit words."""
     return -np.log1p(-(words.astype(np.float64) + 0.5) * SCALE)

@@ -183,6 +183,15 @@ def _first_above(cumulative: Probabilities, target: float) -> int:
     return int(cumulative.searchsorted(cumulative[-1], side="left"))
 
 
+def likeliest(distribution: Distribution, count: int) -> list[int]:
+    """The `count` tokens of greatest probability, likeliest first, the smaller id first among equals."""
+    ids, probabilities = distribution.support()
+    if ids.size > count:
+        least = np.partition(probabilities, -count)[-count]
+        ids, probabilities = ids[probabilities >= least], probabilities[probabilities >= least]
+    return [int(token) for token in ids[np.lexsort((ids, -probabilities))[:count]]]
+
+
 def residual(p: Distribution, q: Distribution | None, rejected: int) -> Distribution:
     """The distribution max(0, p - q), normalised: what to draw from after a rejection (Leviathan 2023, Algorithm 1).
 

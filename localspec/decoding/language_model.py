@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,39 @@ class LanguageModel(Protocol):
 
     def truncate(self, length: int) -> None:
         """Forget every token from position `length` on. `length` must not exceed the present length."""
+        ...
+
+
+@runtime_checkable
+class BranchingModel(LanguageModel, Protocol):
+    """A language model that can go on from one text in several ways at once (tree attention).
+
+    After `evaluate_tree` the model holds branches until `keep` chooses one, or `truncate` cuts back to the text before
+    them: meanwhile `length` counts every token of every branch, `tokens` lists them in the order they were given, and
+    nothing else may be called.
+    """
+
+    def evaluate_tree(self, tokens: Sequence[int], parents: Sequence[int], rows: int | None = None) -> LogitRows:
+        """Add a tree of tokens behind the text; each attends to the text and to its own ancestors alone.
+
+        A later call may go on from the branches of earlier ones.
+
+        Args:
+            tokens: ids.
+            parents: of each token, the index of the one it follows, which comes before it: counted over all tokens
+                added since the branches began; -1 for the last token of the text.
+            rows: how many of the last tokens need logits; None for all.
+
+        Returns:
+            As `evaluate`.
+
+        Raises:
+            ValueError: as `evaluate`, or more branches than the model holds sequences.
+        """
+        ...
+
+    def keep(self, path: Sequence[int]) -> None:
+        """Make the tokens of these indices, each following the one before, part of the text, and forget the others."""
         ...
 
 

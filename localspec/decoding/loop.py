@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Sequence
 
-from localspec.decoding.acceptance import Target
-from localspec.decoding.distributions import Distribution
 from localspec.decoding.drafters import Drafter
-from localspec.decoding.language_model import LanguageModel, LogitRows
-from localspec.decoding.rounds import Finish, Origin, Round, Turn
-from localspec.decoding.sampling import to_distribution
-from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.decoding.language_model import BranchingModel, LanguageModel, LogitRows
+from localspec.decoding.rounds import Draft, Finish, Origin, Round, Turn
+from localspec.decoding.sampling import distributions_after
 
 
 def speculate(target: LanguageModel, drafter: Drafter, text: Sequence[int], turn: Turn) -> Generator[Round, None, None]:
@@ -21,7 +18,7 @@ def speculate(target: LanguageModel, drafter: Drafter, text: Sequence[int], turn
     so far, emitted tokens included, less its last token, and the drafter's cache holds a prefix of that.
 
     Args:
-        target: holds all of `text` but its last token.
+        target: holds all of `text` but its last token. Drafts that are trees need a `BranchingModel`.
         drafter: the source of guesses; `NoDrafter` is speculation off.
         text: prompt and answer so far, at least one token.
         turn: settings of this answer.
@@ -31,6 +28,7 @@ def speculate(target: LanguageModel, drafter: Drafter, text: Sequence[int], turn
 
     Raises:
         ValueError: the target does not hold `text` less its last token, or the context has no room for one pass.
+        TypeError: a draft is a tree, and the target no `BranchingModel`.
     """
     if target.length != len(text) - 1:
         raise ValueError(f"the target must hold the {len(text)} tokens of the text but the last, not {target.length}")
@@ -44,12 +42,12 @@ def speculate(target: LanguageModel, drafter: Drafter, text: Sequence[int], turn
             if finished is None:
                 return
             tokens.extend(finished.tokens)
-            _roll_back(target, drafter, len(tokens) - 1)
+            _roll_back(target, drafter, tokens)
             turn.draft_length.observe(finished)
             finish = finished.finish
             yield finished
     finally:
-        _roll_back(target, drafter, len(tokens) - 1)
+        _roll_back(target, drafter, tokens)
 
 
 def _one_round(
@@ -61,41 +59,61 @@ def _one_round(
     if turn.cancelled():
         return None
     verifying = time.perf_counter()
-    rows = target.evaluate((tokens[-1], *draft.tokens))
+    rows, width = _evaluate(target, tokens[-1], draft)
     verified = time.perf_counter()
-    p = _target_distributions(rows, tokens, draft.tokens, turn.sampling)
+    p = distributions_after(rows, tokens, draft, turn.sampling)
     verdict = turn.rule.verify(draft, p, len(tokens))
-    kept = _until_end((*draft.tokens[: verdict.accepted], verdict.token), turn.end_tokens)
-    accepted = min(verdict.accepted, len(kept))
+    if draft.lookahead and width > len(draft.tokens) + 1:
+        draft.lookahead.read(rows[len(draft.tokens) + 1 :])
+    kept = _until_end((*(draft.tokens[i] for i in verdict.path), verdict.token), turn.end_tokens)
+    path = verdict.path[: len(kept)]
+    if _branches(draft):
+        _branching(target).keep((0, *(i + 1 for i in path)))
+    refused = bool(draft.children(path[-1] if path else -1))
     return Round(
         drafted=draft.tokens,
-        accepted=accepted,
+        path=path,
         tokens=kept,
-        origins=_origins(len(draft.tokens), accepted, len(kept)),
+        origins=_origins(len(draft.tokens), len(path), len(kept), refused=refused),
         sources=draft.sources,
         predictions=draft.predictions,
         passes=draft.passes,
         target_seconds=verified - verifying,
         seconds=time.perf_counter() - began,
         finish=_finish(kept[-1], emitted + len(kept), len(tokens) + len(kept), target.capacity, turn),
+        parents=draft.parents,
+        lookahead=width - len(draft.tokens) - 1,
     )
 
 
+def _branches(draft: Draft) -> bool:
+    """Whether it takes tree attention to verify it."""
+    return bool(draft.parents) or draft.lookahead is not None
+
+
+def _branching(target: LanguageModel) -> BranchingModel:
+    if not isinstance(target, BranchingModel):
+        raise TypeError("a draft that is a tree needs a target that can branch")
+    return target
+
+
+def _evaluate(target: LanguageModel, last: int, draft: Draft) -> tuple[LogitRows, int]:
+    """The target's rows after the text's last token, after each guess and after what rides along, and their number."""
+    tokens = (last, *draft.tokens)
+    if not _branches(draft):
+        return target.evaluate(tokens), len(tokens)
+    parents = draft.parents or range(-1, len(draft.tokens) - 1)
+    if draft.lookahead and target.length + len(tokens) + len(draft.lookahead.tokens) <= target.capacity:
+        tokens += draft.lookahead.tokens
+        parents = (*parents, *draft.lookahead.parents)
+    rows = _branching(target).evaluate_tree(tokens, (-1, *(parent + 1 for parent in parents)))
+    return rows, len(tokens)
+
+
 def _room(target: LanguageModel, tokens: Sequence[int], emitted: int, turn: Turn) -> int:
-    """The longest draft that neither the context nor the token limit cuts: n guesses can emit n + 1 tokens."""
+    """The longest chain that neither the context nor the token limit cuts: n guesses can emit n + 1 tokens."""
     room = min(turn.draft_length.longest, target.capacity - len(tokens))
     return room if turn.max_tokens is None else min(room, turn.max_tokens - emitted - 1)
-
-
-def _target_distributions(
-    rows: LogitRows, tokens: Sequence[int], drafted: Sequence[int], sampling: SamplingSettings
-) -> Target:
-    """p(i): the target's distribution after the text and i guesses, from row i, computed only when asked for."""
-
-    def p(i: int) -> Distribution:
-        return to_distribution(rows[i], sampling, sampling.window(tokens, drafted[:i]))
-
-    return p
 
 
 def _until_end(tokens: tuple[int, ...], end_tokens: frozenset[int]) -> tuple[int, ...]:
@@ -106,11 +124,18 @@ def _until_end(tokens: tuple[int, ...], end_tokens: frozenset[int]) -> tuple[int
     return tokens
 
 
-def _origins(drafted: int, accepted: int, emitted: int) -> tuple[Origin, ...]:
-    """Accepted guesses first, then, unless the answer ended inside the draft, one token of the target's own."""
+def _origins(drafted: int, accepted: int, emitted: int, *, refused: bool) -> tuple[Origin, ...]:
+    """Accepted guesses first, then, unless the answer ended inside the draft, one token of the target's own.
+
+    Args:
+        drafted: how many guesses there were.
+        accepted: how many were kept.
+        emitted: tokens emitted.
+        refused: whether there were guesses for the place of the last one.
+    """
     if emitted == accepted:
         return (Origin.DRAFT,) * accepted
-    own = Origin.CORRECTION if accepted < drafted else Origin.BONUS
+    own = Origin.CORRECTION if refused else Origin.BONUS
     return (*(Origin.DRAFT,) * accepted, own if drafted else Origin.PLAIN)
 
 
@@ -122,8 +147,9 @@ def _finish(last: int, emitted: int, length: int, capacity: int, turn: Turn) -> 
     return Finish.CONTEXT if length > capacity else None
 
 
-def _roll_back(target: LanguageModel, drafter: Drafter, length: int) -> None:
-    """Cut both caches back to the agreed text."""
+def _roll_back(target: LanguageModel, drafter: Drafter, tokens: Sequence[int]) -> None:
+    """Cut both caches back to the agreed text less its last token."""
+    length = len(tokens) - 1
     if target.length > length:
         target.truncate(length)
-    drafter.agree(length)
+    drafter.agree(tokens, length)

@@ -80,9 +80,8 @@ class PassCosts:
 
     def observe(self, finished: Round) -> None:
         """Learn from the times of a finished round."""
-        width = len(finished.drafted) + 1
-        if width <= WIDEST:
-            self._target.add(width, finished.target_seconds)
+        if finished.width <= WIDEST:
+            self._target.add(finished.width, finished.target_seconds)
         moved = self._target.settle()
         if self._draft is not None and finished.passes:
             self._draft.add_all(finished.passes)

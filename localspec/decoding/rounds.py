@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from localspec.decoding.acceptance import AcceptanceRule
     from localspec.decoding.distributions import Distribution
     from localspec.decoding.draft_length import DraftLength
+    from localspec.decoding.language_model import LogitRows
     from localspec.decoding.sampling_settings import SamplingSettings
 
 
@@ -64,8 +66,25 @@ class DraftPass:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookahead:
+    """Tokens that ride in the target's pass to find guesses for later rounds; they are never verified.
+
+    Attributes:
+        tokens: their ids.
+        parents: of each, the index of the token it follows: -1 for the text's last, 0 to n - 1 for a guess of the
+            draft, n + i for the i-th token here, which comes before it.
+        read: given the rows of logits that follow them, shape (tokens, vocabulary), before the next pass; not called
+            where the context has no room for them.
+    """
+
+    tokens: tuple[int, ...]
+    parents: tuple[int, ...]
+    read: Callable[[LogitRows], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
-    """Guesses for the next tokens.
+    """Guesses for the next tokens: a chain, or a tree with several for the same place.
 
     Attributes:
         tokens: n guessed ids.
@@ -74,6 +93,9 @@ class Draft:
         sources: n entries; where each came from: "model", "ngram".
         predictions: n entries when the draft-length rule makes predictions, else empty.
         passes: the draft model's passes, those for guesses that were then left out included.
+        parents: of each guess, the index of the one it follows, which comes before it; -1 for the text's last token.
+            Guesses that follow the same token are tried in their order. Empty for a chain.
+        lookahead: what else the target's pass is to hold.
     """
 
     tokens: tuple[int, ...] = ()
@@ -81,6 +103,18 @@ class Draft:
     sources: tuple[str, ...] = ()
     predictions: tuple[Prediction, ...] = ()
     passes: tuple[DraftPass, ...] = ()
+    parents: tuple[int, ...] = ()
+    lookahead: Lookahead | None = None
+
+    def children(self, guess: int) -> Sequence[int]:
+        """Indices of the guesses that follow a guess; those that follow the text for -1."""
+        if not self.parents:
+            return (guess + 1,) if guess + 1 < len(self.tokens) else ()
+        return [i for i, parent in enumerate(self.parents) if parent == guess]
+
+    def path(self, guess: int) -> Sequence[int]:
+        """Ids of the guesses from the text to this one, itself included; none for -1."""
+        return self.tokens[: guess + 1] if not self.parents else [self.tokens[i] for i in ancestry(self.parents, guess)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +123,7 @@ class Round:
 
     Attributes:
         drafted: the guessed ids, n of them.
-        accepted: how many of them were kept, 0..n.
+        path: indices of those that were kept, each following the one before it.
         tokens: ids emitted this round, 1..n+1 (fewer than accepted+1 only when the answer ended inside the draft).
         origins: one for each emitted token.
         sources: as in `Draft`.
@@ -98,10 +132,12 @@ class Round:
         target_seconds: time of the target pass over n+1 tokens.
         seconds: wall time of the whole round, all passes included.
         finish: why the answer ended with this round, or None when it goes on.
+        parents: as in `Draft`.
+        lookahead: tokens that rode in the target's pass without being guesses.
     """
 
     drafted: tuple[int, ...]
-    accepted: int
+    path: tuple[int, ...]
     tokens: tuple[int, ...]
     origins: tuple[Origin, ...]
     sources: tuple[str, ...]
@@ -110,6 +146,28 @@ class Round:
     target_seconds: float
     seconds: float
     finish: Finish | None = None
+    parents: tuple[int, ...] = ()
+    lookahead: int = 0
+
+    @property
+    def width(self) -> int:
+        """Tokens of the target's pass: the text's last, the guesses, and what rode along."""
+        return 1 + len(self.drafted) + self.lookahead
+
+    @property
+    def accepted(self) -> int:
+        """How many guesses were kept."""
+        return len(self.path)
+
+    @property
+    def depths(self) -> Sequence[int]:
+        """Of each guess, its place after the text, 0 for the first."""
+        if not self.parents:
+            return range(len(self.drafted))
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        return depths
 
     @property
     def source(self) -> str:
@@ -122,9 +180,29 @@ class Round:
         return sum(each.seconds for each in self.passes)
 
     @property
-    def judged(self) -> int:
-        """How many guesses the target decided on: the kept ones and the first refused; those behind it say nothing."""
-        return self.accepted + (Origin.CORRECTION in self.origins)
+    def judged(self) -> Sequence[int]:
+        """Indices of the guesses the target decided on: the kept ones, and those it refused.
+
+        What stands behind a refused guess, or was not tried because one before it was kept, says nothing.
+        """
+        if not self.parents:
+            return range(self.accepted + (Origin.CORRECTION in self.origins))
+        found = [
+            i for before, chosen in pairwise((-1, *self.path)) for i in range(chosen + 1) if self.parents[i] == before
+        ]
+        if Origin.CORRECTION in self.origins:
+            last = self.path[-1] if self.path else -1
+            found += [i for i, parent in enumerate(self.parents) if parent == last]
+        return found
+
+
+def ancestry(parents: Sequence[int], guess: int) -> list[int]:
+    """Indices of the guesses from the text to this one, itself included."""
+    found: list[int] = []
+    while guess >= 0:
+        found.append(guess)
+        guess = parents[guess]
+    return found[::-1]
 
 
 def never() -> bool:

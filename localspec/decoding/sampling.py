@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from localspec.decoding.distributions import LANES, Certain, Dense, Distribution, Sparse, TokenIds, padded_weights
-from localspec.decoding.language_model import Logits
+from localspec.decoding.language_model import LogitRows, Logits
 from localspec.decoding.sampling_settings import SamplingSettings
+
+if TYPE_CHECKING:
+    from localspec.decoding.rounds import Draft
 
 LEAST_TEMPERATURE = 1e-30
 """Any positive temperature below it is the same: a smaller one would overflow, and 0 times infinity is not a number."""
@@ -45,6 +49,27 @@ def to_distribution(logits: Logits, settings: SamplingSettings, recent: Sequence
     ids, kept = _truncated(logits, settings)
     scale = 1 / max(settings.temperature, LEAST_TEMPERATURE)
     return Sparse(ids, np.exp(np.subtract(kept, kept[0], dtype=np.float64) * scale))
+
+
+def distributions_after(
+    rows: LogitRows, text: Sequence[int], draft: Draft, settings: SamplingSettings
+) -> Callable[[int], Distribution]:
+    """What each row of a pass over a draft says of the next token, computed only when asked for.
+
+    Args:
+        rows: shape (n + 1, vocabulary): after the text, then after each of the n guesses.
+        text: the ids before the draft.
+        draft: the guesses.
+        settings: the person's.
+
+    Returns:
+        A function of the row's number (see `verdict.Target`). It reads the rows: they must not be overwritten yet.
+    """
+
+    def distribution(i: int) -> Distribution:
+        return to_distribution(rows[i], settings, settings.window(text, draft.path(i - 1)))
+
+    return distribution
 
 
 def greatest_probability(logits: Logits, q: Distribution) -> float:

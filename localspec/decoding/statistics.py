@@ -22,7 +22,7 @@ class DecodingStatistics:
         emitted: tokens emitted.
         drafted: tokens guessed.
         accepted: guesses kept.
-        drafted_at: drafted_at[i] rounds guessed a token at position i (0 is the first).
+        drafted_at: drafted_at[i] rounds guessed one token or more at position i (0 is the first).
         accepted_at: accepted_at[i] rounds kept the guess at position i.
         origins: emitted tokens by origin, as (origin, count) pairs in order of first appearance.
         seconds: wall time of the rounds.
@@ -53,23 +53,24 @@ class DecodingStatistics:
         """These statistics with one more round counted."""
         origins = Counter(dict(self.origins))
         origins.update(str(origin) for origin in finished.origins)
-        predicted = finished.predictions[: finished.judged]
+        predicted = [i for i in finished.judged if i < len(finished.predictions)]
+        kept = set(finished.path)
         return replace(
             self,
             rounds=self.rounds + 1,
             emitted=self.emitted + len(finished.tokens),
             drafted=self.drafted + len(finished.drafted),
             accepted=self.accepted + finished.accepted,
-            drafted_at=_add_one_to_the_first(self.drafted_at, len(finished.drafted)),
+            drafted_at=_add_one_to_the_first(self.drafted_at, max(finished.depths, default=-1) + 1),
             accepted_at=_add_one_to_the_first(self.accepted_at, finished.accepted),
             origins=tuple(origins.items()),
             seconds=self.seconds + finished.seconds,
             target_seconds=self.target_seconds + finished.target_seconds,
             draft_seconds=self.draft_seconds + finished.draft_seconds,
-            by_source=_with_guesses(self.by_source, finished.sources, finished.accepted),
+            by_source=_with_guesses(self.by_source, finished.sources, finished.path),
             judged=self.judged + len(predicted),
-            judged_kept=self.judged_kept + min(len(predicted), finished.accepted),
-            judged_expected=self.judged_expected + sum(each.acceptance for each in predicted),
+            judged_kept=self.judged_kept + len(kept.intersection(predicted)),
+            judged_expected=self.judged_expected + sum(finished.predictions[i].acceptance for i in predicted),
         )
 
     @property
@@ -146,13 +147,14 @@ def _add_one_to_the_first(counts: tuple[int, ...], reached: int) -> tuple[int, .
 
 
 def _with_guesses(
-    counts: tuple[tuple[str, int, int], ...], sources: tuple[str, ...], accepted: int
+    counts: tuple[tuple[str, int, int], ...], sources: tuple[str, ...], path: tuple[int, ...]
 ) -> tuple[tuple[str, int, int], ...]:
-    """Count the guesses of a draft, of which the first `accepted` were kept."""
+    """Count the guesses of a draft, of which those of `path` were kept."""
     if not sources:
         return counts
     known = {source: (drafted, kept) for source, drafted, kept in counts}
+    accepted = [sources[i] for i in path]
     for source in dict.fromkeys(sources):
         drafted, kept = known.get(source, (0, 0))
-        known[source] = (drafted + sources.count(source), kept + sources[:accepted].count(source))
+        known[source] = (drafted + sources.count(source), kept + accepted.count(source))
     return tuple((source, *both) for source, both in known.items())

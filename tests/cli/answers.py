@@ -46,4 +46,4 @@ def end(text: str = "yes", **changes: object) -> AnswerEnd:
 def shown(*pieces: tuple[str, bool]) -> AnswerRound:
     """A round that brought these (text, thinking) tokens."""
     tokens = tuple(AnswerToken(i, text, Origin.PLAIN, thinking) for i, (text, thinking) in enumerate(pieces))
-    return AnswerRound(tokens, 0, 0, (), 0.1, len(tokens))
+    return AnswerRound(tokens, 0, (), (), 0.1, len(tokens))

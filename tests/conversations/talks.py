@@ -52,7 +52,9 @@ def round_of(*texts, thinking=False):
         AnswerToken(number, text, origin, thinking)
         for number, (text, origin) in enumerate(zip(texts, origins, strict=True))
     )
-    return AnswerRound(tokens, 3, len(texts) - 1, ("ngram", "model", "model"), 0.0625, 17, 0.05, 0.01, (0.9, 0.75, 0.5))
+    return AnswerRound(
+        tokens, 3, tuple(range(len(texts) - 1)), ("ngram", "model", "model"), 0.0625, 17, 0.05, 0.01, (0.9, 0.75, 0.5)
+    )
 
 
 def branching():

@@ -34,7 +34,7 @@ def test_rounds_come_back_with_who_guessed_and_what_was_expected():
 
 def test_a_prediction_is_kept_to_a_thousandth():
     token = AnswerToken(1, "a", Origin.PLAIN)
-    kept = AnswerRound((token,), 1, 0, ("model",), 0.5, 9, 0.4, 0.1, (0.123456,))
+    kept = AnswerRound((token,), 1, (), ("model",), 0.5, 9, 0.4, 0.1, (0.123456,))
     assert rounds_from(rounds_as_bytes([kept]))[0].predicted == (0.123,)
 
 

@@ -73,6 +73,8 @@ def test_json_holds_every_branch_and_who_wrote_each_token():
     assert first["rounds"] == []
     assert second["facts"]["finish"] == "cancelled"
     assert second["rounds"][0] == {
+        "path": [0],
+        "parents": [],
         "tokens": [
             {"id": 0, "text": "It", "origin": "draft", "thinking": False},
             {"id": 1, "text": " drops", "origin": "correction", "thinking": False},

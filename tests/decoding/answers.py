@@ -103,7 +103,7 @@ class ScriptedDrafter:
         guesses = tuple((token + self._shift) % self._vocabulary for token in coming)
         return Draft(guesses, (None,) * len(guesses), (self.name,) * len(guesses))
 
-    def agree(self, length: int) -> None:
+    def agree(self, text: Sequence[int], length: int) -> None:
         """Nothing to forget."""
 
 

@@ -110,8 +110,8 @@ class OneNoiseForTheWholeDraft(Coupled):
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
         for i, token in enumerate(draft.tokens):
             if (own := shared_choice(target(i), self._seed, position)) != token:
-                return Verdict(i, own)
-        return Verdict(len(draft.tokens), shared_choice(target(len(draft.tokens)), self._seed, position))
+                return Verdict(tuple(range(i)), own)
+        return Verdict(tuple(range(len(draft.tokens))), shared_choice(target(len(draft.tokens)), self._seed, position))
 
 
 class NoiseByPlaceInTheRound(Coupled):
@@ -123,7 +123,7 @@ class KeepsWhatTheNoiseLikedLess(Coupled):
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
         verdict = super().verify(draft, target, position)
         if verdict.accepted < len(draft.tokens) and target(verdict.accepted).probability(verdict.token) < 0.3:
-            return Verdict(verdict.accepted, draft.tokens[verdict.accepted])
+            return Verdict(verdict.path, draft.tokens[verdict.accepted])
         return verdict
 
 
@@ -131,7 +131,7 @@ class KeepsTheSecondLikeliest(Greedy):
     def verify(self, draft: Draft, target: Target, position: int) -> Verdict:
         verdict = super().verify(draft, target, position)
         if verdict.accepted < len(draft.tokens):
-            return Verdict(verdict.accepted, draft.tokens[verdict.accepted])
+            return Verdict(verdict.path, draft.tokens[verdict.accepted])
         return verdict
 
 

@@ -131,7 +131,7 @@ def _finished(
     own = Origin.PLAIN if not drafted else Origin.CORRECTION if kept < drafted else Origin.BONUS
     return Round(
         drafted=(0,) * drafted,
-        accepted=kept,
+        path=tuple(range(kept)),
         tokens=(0,) * (kept + 1),
         origins=(*(Origin.DRAFT,) * kept, own),
         sources=("model",) * drafted,

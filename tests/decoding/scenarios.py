@@ -57,7 +57,7 @@ class GuessingDrafter:
         guesses = tuple(tokens[len(text) :])
         return Draft(guesses, (self._q,) * len(guesses), (self.name,) * len(guesses))
 
-    def agree(self, length: int) -> None:
+    def agree(self, text: Sequence[int], length: int) -> None:
         """Nothing to forget."""
 
 

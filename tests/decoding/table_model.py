@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localspec.decoding.draft_length import LONGEST_DRAFT
-from localspec.decoding.language_model import LogitRows
+from localspec.decoding.language_model import LogitRows, Logits
+from localspec.decoding.rounds import ancestry
 
 Table = NDArray[np.float32]
 """Logits by the last one or two tokens: shape (vocabulary,) * (order + 1), order 1 or 2."""
@@ -34,7 +35,7 @@ class Failure:
 
 
 class TableModel:
-    """A `LanguageModel`. Its rows are a buffer that the next call overwrites, as llama.cpp's are.
+    """A `BranchingModel`. Its rows are a buffer that the next call overwrites, as llama.cpp's are.
 
     Args:
         table: see `Table`. An id the table has no row for is refused, as llama.cpp refuses it.
@@ -49,6 +50,8 @@ class TableModel:
         self.calls: list[tuple[tuple[int, ...], int]] = []
         self._order = table.ndim - 1
         self._held: list[int] = []
+        self._trunk = 0
+        self._parents: list[int] = []
         self._rows = np.full((LONGEST_DRAFT + 1, table.shape[-1]), np.nan, np.float32)
 
     @property
@@ -64,7 +67,40 @@ class TableModel:
         return len(self._held)
 
     def evaluate(self, tokens: Sequence[int], rows: int | None = None) -> LogitRows:
+        assert not self._parents, "branches are held: keep one, or cut back first"
         wanted = len(tokens) if rows is None else rows
+        self._append(tokens, wanted)
+        first = self.length - wanted
+        for row in range(wanted):
+            self._rows[row] = self._after(self._held[max(first + row - 1, 0) : first + row + 1])
+        return self._rows[:wanted]
+
+    def evaluate_tree(self, tokens: Sequence[int], parents: Sequence[int], rows: int | None = None) -> LogitRows:
+        wanted = len(tokens) if rows is None else rows
+        before = len(self._parents)
+        if not all(-1 <= parent < before + i for i, parent in enumerate(parents)) or len(parents) != len(tokens):
+            raise ValueError(f"{parents} are not the parents of {len(tokens)} tokens")
+        if not before:
+            self._trunk = self.length
+        self._append(tokens, wanted)
+        self._parents.extend(parents)
+        for row, node in enumerate(range(len(self._parents) - wanted, len(self._parents))):
+            branch = [self._held[self._trunk + i] for i in ancestry(self._parents, node)]
+            self._rows[row] = self._after([*self._held[: self._trunk], *branch][-2:])
+        return self._rows[:wanted]
+
+    def keep(self, path: Sequence[int]) -> None:
+        if [self._parents[i] for i in path] != [-1, *path][: len(path)]:
+            raise ValueError(f"{path} is no path in {self._parents}")
+        self._held[self._trunk :] = [self._held[self._trunk + i] for i in path]
+        self._parents.clear()
+
+    def _after(self, last: Sequence[int]) -> Logits:
+        """The row after a text that ends so. A text shorter than the order is read as if zeros stood before it."""
+        row: Logits = self.table[(0, 0, *last)[-self._order :]]
+        return row
+
+    def _append(self, tokens: Sequence[int], wanted: int) -> None:
         if self.length + len(tokens) > self.capacity or wanted > min(len(tokens), len(self._rows)):
             raise ValueError(f"{len(tokens)} tokens or {wanted} rows are too many at {self.length}/{self.capacity}")
         if not all(0 <= token < self.table.shape[0] for token in tokens):
@@ -78,16 +114,12 @@ class TableModel:
             raise TableError
         self._held.extend(tokens)
         self._rows[:] = np.nan
-        first = self.length - wanted
-        for row in range(wanted):
-            # A text shorter than the order is looked up as if zeros stood before it.
-            context = (0, 0, *self._held[max(first + row - 1, 0) : first + row + 1])[-self._order :]
-            self._rows[row] = self.table[context]
-        return self._rows[:wanted]
 
     def truncate(self, length: int) -> None:
         if not 0 <= length <= self.length:
             raise ValueError(f"cannot cut {self.length} tokens to {length}")
+        assert not self._parents or length <= self._trunk, "the text would end within branches"
+        self._parents.clear()
         del self._held[length:]
 
 

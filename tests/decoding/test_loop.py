@@ -252,7 +252,8 @@ def test_statistics_of_rounds_worked_by_hand() -> None:
     def a_round(drafted: int, accepted: int, *origins: Origin) -> Round:
         tokens = tuple(range(len(origins)))
         passes = (DraftPass(1, 0.06), DraftPass(1, 0.04))
-        return Round(tuple(range(drafted)), accepted, tokens, origins, ("model",) * drafted, (), passes, 0.2, 0.4)
+        guesses, path = tuple(range(drafted)), tuple(range(accepted))
+        return Round(guesses, path, tokens, origins, ("model",) * drafted, (), passes, 0.2, 0.4)
 
     counted = DecodingStatistics()
     for finished in (

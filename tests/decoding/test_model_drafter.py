@@ -128,7 +128,7 @@ def test_q_is_what_the_tokens_are_drawn_from() -> None:
     counts, q = np.zeros(7), None
     for _ in range(1000):
         draft = drafter.draft(PROMPT, 1, settings)
-        drafter.agree(len(PROMPT) - 1)
+        drafter.agree(PROMPT, len(PROMPT) - 1)
         q = draft.distributions[0]
         counts[draft.tokens[0]] += 1
     assert q is not None
@@ -147,7 +147,7 @@ def test_a_cancel_stops_the_draft_after_the_token_at_hand(after: int) -> None:
 def test_a_draft_stops_after_an_end_token() -> None:
     drafter = ModelDrafter(TableModel(TARGET), 7)
     whole = drafter.draft(PROMPT, 8, turn(draft_length=8)).tokens
-    drafter.agree(len(PROMPT) - 1)
+    drafter.agree(PROMPT, len(PROMPT) - 1)
 
     ended = drafter.draft(PROMPT, 8, turn(draft_length=8, end_tokens=[whole[2]])).tokens
 

@@ -64,7 +64,7 @@ def test_typical_acceptance_keeps_the_guesses_that_are_typical() -> None:
     for seed in range(100):
         text = list(scenario.prompt)
         for finished in answer_once(scenario, TableModel(scenario.target), scenario.drafter(), Typical(seed)):
-            for i in range(finished.judged):
+            for i in finished.judged:
                 p = to_distribution(TARGET[[*text, *finished.drafted[:i]][-1]], PLAIN)
                 typical = p.probability(finished.drafted[i]) > min(0.09, 0.3 * math.exp(-entropy(p)))
                 assert typical == (i < finished.accepted)

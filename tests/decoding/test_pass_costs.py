@@ -24,7 +24,7 @@ def a_round(width: int, seconds: float, passes: tuple[DraftPass, ...] = ()) -> R
     drafted = tuple(range(width - 1))
     return Round(
         drafted=drafted,
-        accepted=0,
+        path=(),
         tokens=(7,),
         origins=(Origin.CORRECTION if drafted else Origin.PLAIN,),
         sources=("model",) * len(drafted),

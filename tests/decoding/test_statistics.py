@@ -14,9 +14,8 @@ def finished(accepted: int, sources: str = "", acceptance: float | None = None, 
     own = () if cut else (Origin.PLAIN if not named else Origin.BONUS if accepted == len(named) else Origin.CORRECTION,)
     origins = (*(Origin.DRAFT,) * accepted, *own)
     predictions = () if acceptance is None else (Prediction(1, acceptance),) * len(named)
-    return Round(
-        tuple(range(len(named))), accepted, tuple(range(len(origins))), origins, named, predictions, (), 0.2, 0.3
-    )
+    drafted, path, tokens = (tuple(range(count)) for count in (len(named), accepted, len(origins)))
+    return Round(drafted, path, tokens, origins, named, predictions, (), 0.2, 0.3)
 
 
 def counted(*rounds: Round) -> DecodingStatistics:

@@ -52,7 +52,7 @@ def refused(rounds: int) -> Iterator[Round]:
     """Rounds whose only guess, a confident one, is refused."""
     for _ in range(rounds):
         passes = (DraftPass(1, 0.01),)
-        yield Round((1,), 0, (2,), (Origin.CORRECTION,), ("model",), (Prediction(9, 0.99),), passes, 0.1, 0.12)
+        yield Round((1,), (), (2,), (Origin.CORRECTION,), ("model",), (Prediction(9, 0.99),), passes, 0.1, 0.12)
 
 
 def acceptance(of: AdaptiveLength) -> float:

@@ -26,7 +26,7 @@ def a_round(drafted: int, accepted: int, seconds: float = 0.1, used: int = 0, so
     own = Origin.PLAIN if not drafted else Origin.BONUS if accepted == drafted else Origin.CORRECTION
     origins = (*(Origin.DRAFT,) * accepted, own)
     tokens = tuple(AnswerToken(7, "x", origin) for origin in origins)
-    return AnswerRound(tokens, drafted, accepted, (source,) * drafted, seconds, used)
+    return AnswerRound(tokens, drafted, tuple(range(accepted)), (source,) * drafted, seconds, used)
 
 
 def ended_inside(drafted: int, accepted: int) -> AnswerRound:

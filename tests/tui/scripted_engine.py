@@ -139,7 +139,7 @@ class ScriptedEngine:
         seconds = self.seconds_on if drafted else self.seconds_off
         return Round(
             drafted=tuple(range(drafted)),
-            accepted=accepted,
+            path=tuple(range(accepted)),
             tokens=tuple(tokens),
             origins=(*(Origin.DRAFT,) * accepted, own),
             sources=("model",) * drafted,

@@ -20,7 +20,7 @@ def view(rounds: list[AnswerRound], width: int = 40) -> OriginsView:
 
 def one(*origins: Origin, drafted: int, accepted: int, source: str = "model") -> AnswerRound:
     tokens = tuple(AnswerToken(0, f" t{place}", origin) for place, origin in enumerate(origins))
-    return AnswerRound(tokens, drafted, accepted, (source,) * drafted, 0.1, 10)
+    return AnswerRound(tokens, drafted, tuple(range(accepted)), (source,) * drafted, 0.1, 10)
 
 
 def test_the_text_is_plain_with_its_line_ends_and_each_token_has_its_manner() -> None:

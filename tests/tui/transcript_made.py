@@ -72,7 +72,7 @@ def rounds_of(text: str, thought: str = "", seed: int = 0) -> list[AnswerRound]:
             AnswerToken(0, piece, Origin.DRAFT if place < kept else last, thinking)
             for place, (piece, thinking) in enumerate(part)
         )
-        rounds.append(AnswerRound(tokens, drafted, kept, ("model",) * drafted, 0.5, 100))
+        rounds.append(AnswerRound(tokens, drafted, tuple(range(kept)), ("model",) * drafted, 0.5, 100))
     return rounds
 
 

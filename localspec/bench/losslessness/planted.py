@@ -19,8 +19,8 @@ class OpenRejection(Rejection):
             assert q is not None
             p, u = target(i), self._uniform()
             if not self.accepts(p, q, token, u):
-                return Verdict(i, self.correction(p, q, token, u))
-        return Verdict(len(draft.tokens), self.bonus(draft, target))
+                return Verdict(tuple(range(i)), self.correction(p, q, token, u))
+        return Verdict(tuple(range(len(draft.tokens))), self.bonus(draft, target))
 
     def accepts(self, p: Distribution, q: Distribution, token: int, u: float) -> bool:
         """Whether the guess is kept."""
@@ -84,8 +84,8 @@ class OpenBlock(Block):
             passed.append(self.number(i) < self.chance(draft, target, i + 1, shares[-1]))
         kept = self.longest(passed)
         if kept == drafted:
-            return Verdict(kept, self.bonus(draft, target))
-        return Verdict(kept, self.correction(draft, target, kept, shares[kept]).draw(self._uniform()))
+            return Verdict(tuple(range(kept)), self.bonus(draft, target))
+        return Verdict(tuple(range(kept)), self.correction(draft, target, kept, shares[kept]).draw(self._uniform()))
 
     def share(self, ratio: float) -> float:
         """The share of a part, given the ratio of p to q along it."""

@@ -24,11 +24,11 @@ class Drafter(Protocol):
         """Guess up to `limit` tokens after `text`; an empty draft is a legal answer.
 
         Each token is drawn with `turn.rule.propose` from a distribution q made with `turn.sampling`, and q is
-        returned. `turn.draft_length.more` may stop it after any token; so may `turn.cancelled`; it stops by itself
-        after an end-of-generation token.
+        returned. The plan of `turn.draft_length` may stop it after any token; so may `turn.cancelled`; nothing follows
+        an end-of-generation token. A tree has at most `limit` tokens in all.
         """
         ...
 
-    def agree(self, length: int) -> None:
-        """Forget everything beyond the first `length` tokens of the text (a no-op when less is held)."""
+    def agree(self, text: Sequence[int], length: int) -> None:
+        """Hold nothing but a prefix of the first `length` tokens of `text`, as long as there is one at hand."""
         ...

@@ -70,7 +70,7 @@ class SourcesDrafter:
         """Up to `limit` tokens; see `Drafter.draft`."""
         return _Drafting(text, limit, turn).draft(self._model, self._lookup)
 
-    def agree(self, length: int) -> None:
+    def agree(self, text: Sequence[int], length: int) -> None:  # noqa: ARG002 - what it holds is never beside the text
         """Cut everything back to the agreed text."""
         if self._lookup:
             self._lookup.agree(length)

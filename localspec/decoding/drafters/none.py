@@ -19,5 +19,5 @@ class NoDrafter:
         """An empty draft."""
         return Draft()
 
-    def agree(self, length: int) -> None:
+    def agree(self, text: Sequence[int], length: int) -> None:
         """Nothing to forget."""

@@ -39,7 +39,7 @@ class _Token:
     @property
     def manner(self) -> str:
         """What it has in common with all that look like it: a key of `_NAMES`."""
-        found = self.token.origin is Origin.DRAFT and self.round.sources[self.place] == "ngram"
+        found = self.token.origin is Origin.DRAFT and self.round.sources[self.round.path[self.place]] == "ngram"
         return _LOOKED_UP if found else self.token.origin
 
     def style(self, palette: Palette) -> Style:
@@ -51,7 +51,7 @@ class _Token:
         """Who made the guess that it is, and how sure that was, in words."""
         who = "found in the text" if self.manner == _LOOKED_UP else "by the model"
         predicted = self.round.predicted
-        return f"{who} at {predicted[self.place]:.0%}".replace("%", " %") if predicted else who
+        return f"{who} at {predicted[self.round.path[self.place]]:.0%}".replace("%", " %") if predicted else who
 
 
 class OriginsView:
