@@ -88,8 +88,7 @@ def _parts(figures: Figures, signs: Glyphs, *, next_speculating: bool) -> Iterat
     """The most important ones first."""
     if figures.progress in (Progress.NONE, Progress.WAITING) or figures.shown_speed is None:
         yield (("no figures yet", "muted"),)
-        if not next_speculating:
-            yield (("speculation off", "strong"),)
+        yield ((f"speculation {'on' if next_speculating else 'off'}", "muted" if next_speculating else "strong"),)
         return
     yield ((f"{texts.speed(figures.shown_speed):>4}", "strong"), (" tok/s", "muted"))
     if figures.speed_up is not None:
