@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import selectors
+import signal
 import sys
 import termios
 from contextlib import suppress
@@ -36,6 +37,18 @@ class TerminalDriver(LinuxDriver):
         with suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)
 
+    @property
+    def _has_terminal(self) -> bool:
+        """Whether it is in application mode: not before the start, not while it is left to others, not at the end."""
+        return self._key_thread is not None and self._key_thread.is_alive()
+
+    def _sigtstp_application(self, *_: object) -> None:
+        """Stop; Ctrl+Z comes as a signal when the terminal is the program's no more, while it ends."""
+        if self._has_terminal:
+            super()._sigtstp_application()
+        else:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
     def _sigcont_application(self, *_: object) -> None:
         """Go on after a stop.
 
@@ -44,13 +57,13 @@ class TerminalDriver(LinuxDriver):
         """
         if self._must_signal_resume:
             super()._sigcont_application()
-        else:
+        elif self._has_terminal:
             # Not here: a signal may come in the midst of writing.
             self._loop.call_soon_threadsafe(self._take_terminal_again)
 
     def _take_terminal_again(self) -> None:
         """Whoever used it meanwhile, a shell most likely, left it in another mode and drew on it."""
-        if self._modes is None or self._key_thread is None or not self._key_thread.is_alive():
+        if self._modes is None or not self._has_terminal:
             return
         with suppress(termios.error):
             termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)

@@ -12,6 +12,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped] # its stubs are a package of their own
@@ -21,6 +22,9 @@ from driving.screen import Screen
 
 _KEPT = 60_000
 """Characters of what was written last that are kept, to be looked at after an end that nobody wanted."""
+
+_SHELL_SECONDS = 1.0
+"""How long nothing is written before it is looked whether the program was stopped."""
 
 _OPTIONS = ("chat", "--pair", "demo", "--context", "1024", "--max-tokens", "160")
 
@@ -175,7 +179,9 @@ class Program:
     def _read(self) -> None:
         while True:
             try:
-                select.select([self._child.child_fd], [], [])
+                if not select.select([self._child.child_fd], [], [], _SHELL_SECONDS)[0]:
+                    self._go_on()
+                    continue
                 read = os.read(self._child.child_fd, 65536)
             except BlockingIOError:
                 continue
@@ -185,6 +191,13 @@ class Program:
             with self._lock:
                 self.written = (self.written + text)[-_KEPT:]
                 self.screen.feed(text)
+
+    def _go_on(self) -> None:
+        """Have it go on when Ctrl+Z stopped it, as a person says `fg` to the shell, which is not there."""
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self.pid)
+            if process.status() == psutil.STATUS_STOPPED:
+                process.resume()
 
 
 def _environment(folder: Path) -> dict[str, str]:

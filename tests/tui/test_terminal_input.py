@@ -14,6 +14,7 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from localspec.tui.terminal_input import InputParser
+from tests.tui.waiting import wait_until
 
 LOG = "error:\x1b[31m red\r\nsend me\r\x1b]0;title\x07 \x1b[200~ \x1b[A \x1b[<0;1;1M 漢字 \x1b"
 
@@ -224,3 +225,32 @@ def test_a_real_terminals_paste_is_sent_as_it_is(tmp_path: Path, stops: int) -> 
 
     pasted = LOG.replace("\r\n", "\n").replace("\r", "\n")
     assert got.read_text(encoding="utf-8") == f"typed \n{pasted}\ufffd\nend"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_a_stop_that_comes_while_it_leaves_is_a_stop_and_no_more(tmp_path: Path) -> None:
+    import pexpect  # noqa: PLC0415 - not there on Windows
+    import psutil  # type: ignore[import-untyped] # noqa: PLC0415 - its stubs are a package of their own
+
+    (tmp_path / "app.py").write_text(APP + "print('the terminal is not ours any more')\ninput()\n")
+    child = pexpect.spawn(
+        sys.executable, [str(tmp_path / "app.py"), str(tmp_path / "got")], dimensions=(24, 80), timeout=60
+    )
+
+    def stopped_and_continued() -> None:
+        child.kill(signal.SIGTSTP)
+        process = psutil.Process(child.pid)
+        wait_until(lambda: process.status() == psutil.STATUS_STOPPED)
+        child.kill(signal.SIGCONT)
+
+    child.expect("for commands")
+    stopped_and_continued()
+    child.expect("for commands")
+    child.send("done\r")
+    child.expect("not ours any more")
+    stopped_and_continued()
+    child.send("\n")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0, child.before
+    assert (tmp_path / "got").read_text(encoding="utf-8") == "done"
