@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from localspec.chat.events import SpeculationSettings
-from localspec.decoding.acceptance import ACCEPTANCE_RULES
 from localspec.decoding.draft_length import AUTO, LONGEST_DRAFT, WantedLength
+from localspec.decoding.rules import ACCEPTANCE_RULES
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import UsageError
 

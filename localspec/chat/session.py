@@ -110,9 +110,9 @@ class ChatSession:
             LocalspecError: the template refuses the conversation, or a model failed.
         """
         began = time.perf_counter()
-        turn = self._turn(request, cancelled)
-        turn = replace(turn, rule=rule or turn.rule)
         drafter = self._drafter(request)
+        turn = self._turn(request, drafter.name, cancelled)
+        turn = replace(turn, rule=rule or turn.rule)
         fitted = fit(request, self._target.capacity, self._encode, self._dropped)
         answer = self._begin(fitted, request)
         reused = self._keep_shared(fitted.tokens)
@@ -150,7 +150,7 @@ class ChatSession:
             outlook=_outlook(drafter, turn.draft_length),
         )
 
-    def _turn(self, request: AnswerRequest, cancelled: Callable[[], bool]) -> Turn:
+    def _turn(self, request: AnswerRequest, drafter: str, cancelled: Callable[[], bool]) -> Turn:
         """The settings of one answer, with a seed drawn when the request names none."""
         _require_possible(request)
         sampling = request.sampling
@@ -159,7 +159,7 @@ class ChatSession:
         try:
             return Turn(
                 sampling=sampling,
-                rule=rule_for(request.speculation.acceptance, sampling),
+                rule=rule_for(request.speculation.acceptance, sampling, drafter),
                 draft_length=self._length(request.speculation, sampling, cancelled),
                 end_tokens=self._tokenizer.end_tokens,
                 max_tokens=request.max_tokens,

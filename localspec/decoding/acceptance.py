@@ -15,6 +15,7 @@ import numpy as np
 from localspec.decoding.block_verification import Block
 from localspec.decoding.coupling import shared_choice, shared_choices
 from localspec.decoding.distributions import Certain, Distribution, likeliest, residual
+from localspec.decoding.rules import ACCEPTANCE_RULES, automatic_rule, contradiction
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.verdict import (
     AcceptanceRule,
@@ -28,7 +29,6 @@ from localspec.decoding.verdict import (
 )
 
 __all__ = [
-    "ACCEPTANCE_RULES",
     "AcceptanceRule",
     "Block",
     "BranchingRule",
@@ -163,32 +163,27 @@ def entropy(distribution: Distribution) -> float:
     return float(-(probabilities * np.log(probabilities)).sum())
 
 
-ACCEPTANCE_RULES = ("auto", "greedy", "rejection", "block", "coupled", "typical")
-"""The names `rule_for` knows."""
-
-
-def rule_for(name: str, sampling: SamplingSettings) -> AcceptanceRule:
+def rule_for(name: str, sampling: SamplingSettings, drafter: str = "none") -> AcceptanceRule:
     """The rule of that name for these settings.
 
-    At temperature 0 p is certain and every rule comes to the same, so greedy is returned. Above it "auto" is block:
-    exact as rejection is, and on average it never keeps fewer guesses.
+    At temperature 0 p is certain and every rule comes to the same, so greedy is returned. For "auto" see
+    `automatic_rule`.
 
     Args:
         name: one of ACCEPTANCE_RULES.
         sampling: its temperature and seed are used; a seed of None draws one.
+        drafter: whose guesses it is to judge.
 
     Raises:
-        ValueError: an unknown name, or greedy above temperature 0.
+        ValueError: an unknown name, or a rule that cannot judge them.
     """
     if name not in ACCEPTANCE_RULES:
         raise ValueError(f"the acceptance rule must be one of {', '.join(ACCEPTANCE_RULES)}, not {name!r}")
     if sampling.temperature == 0:
         return Greedy()
+    if wrong := contradiction(name, drafter, sampling.temperature):
+        raise ValueError(f"{wrong.title[:1].lower()}{wrong.title[1:]}. {wrong.why.removesuffix('.')}")
     seed = random.SystemRandom().getrandbits(64) if sampling.seed is None else sampling.seed
-    if name == "greedy":
-        raise ValueError(f"greedy acceptance needs temperature 0, not {sampling.temperature}; above it use block")
-    if name == "coupled":
-        return Coupled(seed)
-    if name == "rejection":
-        return Rejection(seed)
-    return Typical(seed) if name == "typical" else Block(seed)
+    name = automatic_rule(drafter, sampling.temperature) if name == "auto" else name
+    rules = {"coupled": Coupled, "rejection": Rejection, "typical": Typical, "block": Block}
+    return rules[name](seed)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localspec.chat.events import SpeculationSettings
+from localspec.decoding.drafter_names import CHOSEN, DRAFTERS, NEEDS_MODEL, without_model
+from localspec.decoding.rules import ACCEPTANCE_RULES, NOT_THE_TARGETS
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.messages import LoadPair, ModelSettings
 from localspec.errors import UsageError
@@ -81,7 +83,7 @@ class Settings:
     @property
     def needs_draft(self) -> bool:
         """Whether a draft model is of any use."""
-        return self.speculates and self.drafter in {"model", "hybrid"}
+        return self.speculates and self.drafter in {CHOSEN, *NEEDS_MODEL}
 
     @property
     def needs_costs(self) -> bool:
@@ -105,8 +107,7 @@ class Settings:
 
     def speculating(self, *, with_draft: bool) -> SpeculationSettings:
         """How to guess and accept; `with_draft`: a draft model is loaded. Without one the lookup guesses alone."""
-        alone = {"hybrid": "ngram", "model": "none"}
-        drafter = self.drafter if with_draft else alone.get(self.drafter, self.drafter)
+        drafter = self.drafter if with_draft else without_model(self.drafter)
         return SpeculationSettings(
             enabled=self.speculates and drafter != "none",
             drafter=drafter,
@@ -196,15 +197,17 @@ KEYS = (
     Key("target", file_path(), MODELS, "GGUF file of the model that answers"),
     Key("draft", file_path(), MODELS, "GGUF file of the small model that guesses; needs --target"),
     Key("speculation", switch(), SPECULATION, "let something cheap guess, and the target check (default: on)"),
-    Key("drafter", one_of("model", "ngram", "hybrid", "none"), SPECULATION,
-        "where guesses come from: the draft model, the text itself (ngram: what followed when it last stood so), or "
-        "both (default: hybrid)"),
+    Key("drafter", one_of(*DRAFTERS), SPECULATION,
+        "where guesses come from. model: the draft model. ngram: the text itself, what followed when it last stood so. "
+        "hybrid: both. tree: both, several guesses for one place. lookahead: the target's own passes, no second model. "
+        "cascade: the draft model, and the text drafts for it. pruned: the target's own layers, as `localspec prune` "
+        "left them. auto: whichever promises most, chosen for each answer (default: hybrid)"),
     Key("draft_length", whole_number_or("auto", 0, LONGEST_DRAFT), SPECULATION,
         "tokens guessed per round, 0 to 31; auto: as many as pay here, decided token by token (default: auto)"),
-    Key("acceptance", one_of("auto", "greedy", "rejection", "block", "coupled", "typical"), SPECULATION,
+    Key("acceptance", one_of(*ACCEPTANCE_RULES), SPECULATION,
         "rule that keeps or drops a guess. auto: greedy at temperature 0, else block, which judges the guesses of a "
-        "draft together and keeps more than rejection. coupled: the text depends on the seed alone, the same without "
-        "speculation. typical: NOT the target's distribution (default: auto)"),
+        "draft together and keeps more than rejection; rejection where a place has several guesses. coupled: the text "
+        f"depends on the seed alone, the same without speculation. typical: {NOT_THE_TARGETS} (default: auto)"),
     Key("temperature", _not_negative, SAMPLING, "0 always takes the likeliest token (default: 0.8)"),
     Key("top_k", whole_number(0), SAMPLING, "draw from the N likeliest tokens; 0 for all (default: 40)"),
     Key("top_p", _share_above_zero, SAMPLING, "draw from the likeliest tokens that make up X (default: 0.95)"),

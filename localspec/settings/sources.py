@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from localspec.decoding.rules import contradiction
 from localspec.errors import UsageError
 from localspec.pairs.toml_lines import line_numbers, line_of
 from localspec.settings.keys import KEYS, Key, Settings
@@ -123,12 +124,9 @@ def refuse_contradictions(settings: Settings) -> None:
     Raises:
         UsageError: they are possible alone, but contradict each other.
     """
-    if settings.acceptance == "greedy" and settings.temperature > 0:
-        raise UsageError(
-            "Greedy acceptance needs temperature 0",
-            f"The temperature is {settings.temperature}: the likeliest token is not what the target would draw.",
-            "Set the temperature to 0, or take the block, the rejection or the coupled rule.",
-        )
+    drafter = settings.drafter if settings.speculates else "none"
+    if wrong := contradiction(settings.acceptance, drafter, settings.temperature):
+        raise UsageError(*wrong)
 
 
 def _naming_models(sources: Iterable[Mapping[str, object]]) -> Mapping[str, object]:

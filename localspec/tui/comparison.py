@@ -106,7 +106,7 @@ def why_impossible(speculation: SpeculationSettings, sampling: SamplingSettings)
     try:
         if isinstance(speculation.draft_length, int):
             FixedLength(speculation.draft_length)
-        rule_for(speculation.acceptance, sampling)
+        rule_for(speculation.acceptance, sampling, speculation.drafter)
     except ValueError as error:
         words = str(error)
         return f"{words[:1].upper()}{words[1:]}."

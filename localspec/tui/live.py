@@ -166,7 +166,7 @@ def _rule(request: AnswerRequest) -> tuple[str, bool]:
     from localspec.decoding.acceptance import rule_for  # noqa: PLC0415 - brings numpy: the first frame has no time for it
 
     try:
-        rule = rule_for(request.speculation.acceptance, request.sampling)
+        rule = rule_for(request.speculation.acceptance, request.sampling, request.speculation.drafter)
     except ValueError:
         # The engine will refuse the request in words.
         return "", True

@@ -11,6 +11,7 @@ from localspec.bench.task_files import built_in_tasks, chosen_tasks, read_tasks
 from localspec.cli.models import choose_models
 from localspec.decoding.acceptance import rule_for
 from localspec.decoding.draft_length import AUTO
+from localspec.decoding.drafter_names import NEEDS_MODEL
 from localspec.engine.messages import LoadPair
 from localspec.errors import UsageError
 from localspec.settings import Settings, Sources
@@ -99,7 +100,7 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
     settings: Settings = choice.settings
     speculation = arm.speculation(settings.speculating(with_draft=choice.loading.draft is not None))
     alone = choice.loading.draft is None and speculation.draft_length != 0
-    if arm.speculates and alone and speculation.drafter in {"model", "hybrid", "none"}:
+    if arm.speculates and alone and speculation.drafter in {"none", *NEEDS_MODEL}:
         raise UsageError(
             f"The arm {arm.name} needs a draft model",
             f"{choice.name} has none.",
@@ -107,7 +108,7 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
         )
     sampling = arm.sampling(settings.sampling())
     try:
-        rule_for(speculation.acceptance, sampling)
+        rule_for(speculation.acceptance, sampling, speculation.drafter)
     except ValueError as error:
         words = str(error)
         raise UsageError(f"The arm {arm.name} cannot be", f"{words[:1].upper()}{words[1:]}.") from error

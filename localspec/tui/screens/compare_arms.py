@@ -16,8 +16,8 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
 from localspec.chat.events import SpeculationSettings
-from localspec.decoding.acceptance import ACCEPTANCE_RULES
 from localspec.decoding.draft_length import LONGEST_DRAFT, WantedLength
+from localspec.decoding.rules import ACCEPTANCE_RULES
 from localspec.terminal import visible
 from localspec.tui.comparison import Arm, Comparison, NamedPair, why_impossible
 from localspec.tui.screens.closing import ClosesOnce

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from localspec.decoding.acceptance import ACCEPTANCE_RULES
+from localspec.decoding.rules import ACCEPTANCE_RULES
 from localspec.settings import KEYS, Settings, Sources
 from localspec.settings.choice import Choice, choice_of_files
 from localspec.settings.kept import keep_settings
