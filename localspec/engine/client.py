@@ -28,6 +28,7 @@ from localspec.engine.messages import (
     TraceAnswer,
 )
 from localspec.engine.process import EngineProcess
+from localspec.engine.prunings import BeginPruning, JudgeCut, JudgedCut, KeepCut, KeptCut, PruningBegun, PruningProgress
 from localspec.engine.traces import AnswerTrace
 from localspec.errors import EngineDiedError, LocalspecError
 
@@ -151,6 +152,25 @@ class EngineClient:
         with closing(self._replies(request)) as replies:
             for body in replies:
                 if isinstance(body, AnswerTrace):
+                    yield body
+
+    def prune(
+        self, request: BeginPruning | JudgeCut | KeepCut
+    ) -> Generator[PruningProgress | PruningBegun | JudgedCut | KeptCut, None, None]:
+        """Take a step of a search for a draft of the target's own layers; the last item is what came of it.
+
+        A search begins with BeginPruning, whose texts hold until the next one or the next load. Abandoning the iterator
+        cancels.
+
+        Raises:
+            OutOfMemoryError: a draft does not fit beside the target.
+            EngineDiedError: the child process died.
+            LocalspecError: no pair is loaded, a draft cannot be written, it was cancelled, or the target takes no
+                guess back.
+        """
+        with closing(self._replies(request)) as replies:
+            for body in replies:
+                if isinstance(body, PruningProgress | PruningBegun | JudgedCut | KeptCut):
                     yield body
 
     def cancel(self) -> None:

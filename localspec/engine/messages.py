@@ -7,6 +7,7 @@ from pathlib import Path
 
 from localspec.chat.events import AnswerEnd, AnswerEvent, AnswerRequest
 from localspec.engine.calibrations import Calibrate, Calibration, CalibrationProgress
+from localspec.engine.prunings import BeginPruning, JudgeCut, JudgedCut, KeepCut, KeptCut, PruningBegun, PruningProgress
 from localspec.engine.traces import AnswerTrace
 
 
@@ -91,7 +92,17 @@ class TraceAnswer:
     likeliest: int = 4
 
 
-CommandBody = LoadPair | AnswerRequest | MeasurePasses | MeasureBatch | Calibrate | TraceAnswer
+CommandBody = (
+    LoadPair
+    | AnswerRequest
+    | MeasurePasses
+    | MeasureBatch
+    | Calibrate
+    | TraceAnswer
+    | BeginPruning
+    | JudgeCut
+    | KeepCut
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +247,25 @@ ReplyBody = (
     | CalibrationProgress
     | Calibration
     | AnswerTrace
+    | PruningProgress
+    | PruningBegun
+    | JudgedCut
+    | KeptCut
     | Failure
 )
 
-LAST_REPLIES = (Loaded, AnswerEnd, PassTimes, BatchTimes, Calibration, AnswerTrace, Failure)
+LAST_REPLIES = (
+    Loaded,
+    AnswerEnd,
+    PassTimes,
+    BatchTimes,
+    Calibration,
+    AnswerTrace,
+    PruningBegun,
+    JudgedCut,
+    KeptCut,
+    Failure,
+)
 """What ends the replies to a command."""
 
 

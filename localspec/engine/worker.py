@@ -32,6 +32,8 @@ from localspec.engine.messages import (
 )
 from localspec.engine.pair import LoadedPair
 from localspec.engine.process import START_MARK
+from localspec.engine.pruning import Pruning
+from localspec.engine.prunings import BeginPruning, JudgeCut, KeepCut, PruningProgress
 from localspec.errors import LocalspecError, OutOfMemoryError, UsageError
 from localspec.llama import devices, library
 
@@ -129,6 +131,7 @@ class Engine:
         self._inbox = inbox
         self._replies = replies
         self._pair: LoadedPair | None = None
+        self._pruning: Pruning | None = None
 
     def serve(self) -> None:
         """Carry out commands until the shutdown."""
@@ -147,7 +150,7 @@ class Engine:
 
     def close(self) -> None:
         """Free the models."""
-        pair, self._pair = self._pair, None
+        pair, self._pair, self._pruning = self._pair, None, None
         if pair is not None:
             pair.close()
 
@@ -176,8 +179,29 @@ class Engine:
             )
         elif isinstance(body, TraceAnswer):
             reply(self._pair_for(body.request, cancelled).traced(body, cancelled))
+        elif isinstance(body, BeginPruning | JudgeCut | KeepCut):
+            self._prune(body, reply, cancelled)
         else:
             self._answer(body, reply, cancelled)
+
+    def _prune(
+        self,
+        request: BeginPruning | JudgeCut | KeepCut,
+        reply: Callable[[ReplyBody], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        def tell(what: str, part: float) -> None:
+            reply(PruningProgress(what, part))
+
+        if isinstance(request, BeginPruning):
+            self._pruning = Pruning(self._ready_pair(), request)
+            reply(self._pruning.begin(cancelled, tell))
+        elif self._pruning is None:
+            raise LocalspecError("No search for layers has begun", "", "Begin one first.")
+        elif isinstance(request, JudgeCut):
+            reply(self._pruning.judge(request, cancelled, tell))
+        else:
+            reply(self._pruning.keep(request, tell))
 
     def _answer(
         self, request: AnswerRequest, reply: Callable[[ReplyBody], None], cancelled: Callable[[], bool]

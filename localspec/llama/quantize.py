@@ -1,11 +1,11 @@
-"""Copies of a model in another precision, written by llama.cpp."""
+"""Copies of a model in another precision or with fewer layers, written by llama.cpp."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -20,6 +20,13 @@ from localspec.llama.threads import default_threads
 
 # Requantizing goes through float32; by default llama.cpp holds up to 8 GiB of it at once.
 _MOST_BUFFER_BYTES = 256 * 1024 * 1024
+
+PRUNED_KEY = "localspec.pruned"
+"""Metadata of a pruned copy: which part of its source it is, in words. Other programs ignore it."""
+
+# enum llama_model_kv_override_type
+_TEXT_OVERRIDE = 3
+_LONGEST_TEXT = 127  # bytes
 
 _TENSOR_LINE = re.compile(r"^\[\s*(\d+)/\s*(\d+)\]")
 
@@ -73,6 +80,44 @@ def quantize(  # noqa: PLR0913 # each is a choice of its own, and the last three
         parameters.output_tensor_type = _lookup(TENSOR_TYPES, output_type, "tensor")
     if embedding_type is not None:
         parameters.token_embedding_type = _lookup(TENSOR_TYPES, embedding_type, "tensor")
+    _copy(source, destination, parameters, progress)
+
+
+def prune(source: Path, destination: Path, layers: Iterable[int], note: str) -> None:
+    """Write `destination`, a copy of `source` without some of its layers (`prune_layers`); the others move up.
+
+    What llama.cpp gives a layer by its number (a sliding window, its own key length) goes to the one that has the
+    number then: whether that does harm is for the caller to judge.
+
+    Args:
+        source: a GGUF model, as `quantize` takes it.
+        destination: the file to write; replaced when it exists. It appears only when it is whole.
+        layers: numbers of the layers to leave out, from 0; none for a plain copy.
+        note: what the copy is, for its metadata (PRUNED_KEY); cut at 127 bytes.
+
+    Raises:
+        UsageError: no such source.
+        ModelFileError: the source cannot be copied.
+        LocalspecError: the copy cannot be written.
+    """
+    initialise()
+    check_gguf_start(source)
+    parameters = low.llama_model_quantize_default_params()
+    parameters.only_copy = True
+    parameters.max_buf_size = _MOST_BUFFER_BYTES
+    left_out = sorted(set(layers))
+    numbers = (ctypes.c_int32 * (len(left_out) + 1))(*left_out, -1)
+    parameters.prune_layers = ctypes.cast(numbers, ctypes.POINTER(ctypes.c_int32))
+    overrides = (low.llama_model_kv_override * 2)()
+    overrides[0].tag = _TEXT_OVERRIDE
+    overrides[0].key = PRUNED_KEY.encode()
+    overrides[0].value.val_str = note.encode()[:_LONGEST_TEXT]
+    parameters.kv_overrides = ctypes.cast(overrides, ctypes.POINTER(low.llama_model_kv_override))
+    _copy(source, destination, parameters, None)
+
+
+def _copy(source: Path, destination: Path, parameters: object, progress: Callable[[float], object] | None) -> None:
+    """Let llama.cpp write beside `destination`, and move what is whole there."""
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         part = destination.with_name(f".{destination.name}.{os.getpid()}.part")
