@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from localspec.decoding.calibration import BINS, chance_of_likeliest
-from localspec.decoding.draft_length import LONGEST_DRAFT
+from localspec.decoding.draft_length import LONGEST_DRAFT, DraftLength, FixedLength
 from localspec.decoding.draft_plan import StoppingPlan
 from localspec.decoding.knowledge import Knowledge
 from localspec.decoding.outlook import Outlook, outlook
@@ -44,6 +44,10 @@ _NOTICEABLE = 0.06
 """A change of speed or of recent acceptance after which it is computed anew at once."""
 
 
+_LATEST = 0.3
+"""Weight of the newest round in what rounds save: passages to be copied begin and end within a few of them."""
+
+
 class AdaptiveLength:
     """Drafts what is worth its time, by `StoppingTable` for the draft model and directly for what a lookup found.
 
@@ -51,6 +55,9 @@ class AdaptiveLength:
         costs: of passes; learns from each round.
         knowledge: of the pair at this temperature; learns from each round.
         greedy: whether the temperature is 0: then a guess is always q's likeliest.
+
+    Attributes:
+        saving: see `DraftLength`.
     """
 
     longest = LONGEST_DRAFT
@@ -65,6 +72,7 @@ class AdaptiveLength:
         self._basis = (-1, 0.0, 0.0)
         self._age = 0
         self._longest_lately = 0
+        self.saving = 0.0
         self._tokens = min(_REMEMBERED_TOKENS, _FIRST_TOKENS + knowledge.judged)
         self._seconds = self._tokens * costs.target(1) / knowledge.speed
         for calibration in knowledge.calibrations.values():
@@ -74,6 +82,12 @@ class AdaptiveLength:
     def rate(self) -> float:
         """r: tokens a second reached lately, never below those without speculation."""
         return max(self._tokens / self._seconds, 1 / self.costs.target(1))
+
+    def below(self) -> DraftLength:
+        """The same rule, with the costs and the knowledge of the draft model as a target."""
+        if self.costs.below is None:
+            return FixedLength(0)
+        return AdaptiveLength(self.costs.below, self.knowledge.below, greedy=self._greedy)
 
     def plan(self, room: int) -> StoppingPlan:
         """Begin a round."""
@@ -125,7 +139,10 @@ class AdaptiveLength:
             for last, found in self._plan.moves(finished.accepted):
                 self.knowledge.moved(last, found)
         self.costs.observe(finished)
-        seconds = self.costs.target(finished.width) + sum(self.costs.draft(each.width) for each in finished.passes)
+        seconds = self.costs.round(finished)
+        # What rides along would have been read without guesses too.
+        alone = self.costs.target(1 + finished.lookahead) + (len(finished.tokens) - 1) * self.costs.target(1)
+        self.saving += _LATEST * (alone - seconds - self.saving)
         self._tokens += len(finished.tokens)
         self._seconds += seconds
         fading = min(1.0, _REMEMBERED_TOKENS / self._tokens)

@@ -28,10 +28,13 @@ class Offers(NamedTuple):
         unread: tokens the draft model must read in the pass that guesses the next one: 1 when it is up to date, more
             when it is behind; 0 where no model can draft.
         looked_up: levels of the tokens that a lookup has found to follow, in order; they cost nothing.
+        saving: seconds that the draft model's next step, which may bring several tokens, is expected to take less than
+            a pass for each of them.
     """
 
     unread: int = 0
     looked_up: Sequence[int] = ()
+    saving: float = 0.0
 
 
 class Choice(NamedTuple):
@@ -98,6 +101,15 @@ class DraftLength(Protocol):
         """Whether its plans read how sure the model is (which costs a pass over the vocabulary at temperature 0)."""
         ...
 
+    @property
+    def saving(self) -> float:
+        """Seconds that a round lately took less than a pass for each of its tokens; 0 where no costs are known."""
+        ...
+
+    def below(self) -> DraftLength:
+        """The rule for what is drafted for the draft model, during one answer."""
+        ...
+
     def plan(self, room: int) -> DraftPlan:
         """Begin a round in which at most `room` tokens may be drafted."""
         ...
@@ -126,6 +138,15 @@ class FixedLength:
     def needs_confidence(self) -> bool:
         """No."""
         return False
+
+    @property
+    def saving(self) -> float:
+        """Not known."""
+        return 0.0
+
+    def below(self) -> FixedLength:
+        """The same length."""
+        return FixedLength(self.tokens)
 
     def plan(self, room: int) -> DraftPlan:
         """A round of so many tokens, or as many as there is room for."""

@@ -62,7 +62,7 @@ class StoppingPlan:
         drafted = len(self._predictions)
         if drafted >= self._room:
             return STOP
-        step_gain = self._step_gain(drafted, offers.unread) if offers.unread else -math.inf
+        step_gain = self._step_gain(drafted, offers) if offers.unread else -math.inf
         looked_up, lookup_gain = self._best_lookup(drafted, offers) if offers.looked_up else (0, -math.inf)
         if max(step_gain, lookup_gain) <= 0:
             step_gain = -self._trial_cost(offers.unread)
@@ -101,10 +101,10 @@ class StoppingPlan:
                 best, best_gain = count, gain
         return best, best_gain
 
-    def _step_gain(self, drafted: int, unread: int) -> float:
+    def _step_gain(self, drafted: int, offers: Offers) -> float:
         """What going on with the model gains over stopping here."""
-        going_on = self._table.going_on(drafted, self._last, self._survival)
-        return going_on - min(_MOST_CHARGED, _READING_CHARGED * self._behind(unread)) - self._stopping[drafted]
+        going_on = self._table.going_on(drafted, self._last, self._survival) + self._table.rate * offers.saving
+        return going_on - min(_MOST_CHARGED, _READING_CHARGED * self._behind(offers.unread)) - self._stopping[drafted]
 
     def _behind(self, unread: int) -> float:
         """What it takes the model to read what it is behind."""

@@ -33,6 +33,7 @@ class Knowledge:
     """
 
     def __init__(self) -> None:
+        self._below: Knowledge | None = None
         self.calibrations = _fresh_calibrations()
         self.judged = 0
         self.saved = 0.0
@@ -40,6 +41,13 @@ class Knowledge:
         prior = np.tile((1 - _STAYS) * _USUAL, (BINS + 1, 1))
         prior[:BINS] += _STAYS * np.eye(BINS)
         self._moves: NDArray[np.float64] = _PRIOR_MOVES * prior / prior.sum(axis=1, keepdims=True)
+
+    @property
+    def below(self) -> Knowledge:
+        """What is known of the draft model and of what drafts for it; kept with the rest once it was asked for."""
+        if self._below is None:
+            self._below = Knowledge()
+        return self._below
 
     @property
     def moves(self) -> NDArray[np.float64]:
@@ -66,6 +74,7 @@ class Knowledge:
             "judged": self.judged,
             "speed": self.speed,
             "moves": self._moves.tolist(),
+            "below": self._below.state() if self._below else None,
         }
 
     def restore(self, state: Any) -> None:
@@ -85,7 +94,12 @@ class Knowledge:
         calibrations = _fresh_calibrations()
         for source, calibration in calibrations.items():
             calibration.restore(state["calibrations"][source])
+        below = None
+        if known := state.get("below"):
+            below = Knowledge()
+            below.restore(known)
         self.calibrations, self._moves, self.speed, self.judged = calibrations, moves, speed, judged
+        self._below = below
         self.saved = 0.0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.language_model import BranchingModel, LanguageModel, LogitRows
-from localspec.decoding.rounds import Draft, Finish, Origin, Round, Turn
+from localspec.decoding.rounds import Draft, Finish, Round, Turn, origins_of
 from localspec.decoding.sampling import distributions_after
 
 
@@ -74,7 +74,7 @@ def _one_round(
         drafted=draft.tokens,
         path=path,
         tokens=kept,
-        origins=_origins(len(draft.tokens), len(path), len(kept), refused=refused),
+        origins=origins_of(len(draft.tokens), len(path), len(kept), refused=refused),
         sources=draft.sources,
         predictions=draft.predictions,
         passes=draft.passes,
@@ -122,21 +122,6 @@ def _until_end(tokens: tuple[int, ...], end_tokens: frozenset[int]) -> tuple[int
         if token in end_tokens:
             return tokens[: i + 1]
     return tokens
-
-
-def _origins(drafted: int, accepted: int, emitted: int, *, refused: bool) -> tuple[Origin, ...]:
-    """Accepted guesses first, then, unless the answer ended inside the draft, one token of the target's own.
-
-    Args:
-        drafted: how many guesses there were.
-        accepted: how many were kept.
-        emitted: tokens emitted.
-        refused: whether there were guesses for the place of the last one.
-    """
-    if emitted == accepted:
-        return (Origin.DRAFT,) * accepted
-    own = Origin.CORRECTION if refused else Origin.BONUS
-    return (*(Origin.DRAFT,) * accepted, own if drafted else Origin.PLAIN)
 
 
 def _finish(last: int, emitted: int, length: int, capacity: int, turn: Turn) -> Finish | None:

@@ -39,12 +39,13 @@ class PassCosts:
     Args:
         target: seconds of verification passes by width, all rows put out; not empty.
         draft: seconds of the draft model's passes by width, one row put out; empty where there is no draft model.
+        below: what `below` is to be, where a third model drafts for the draft model.
 
     Raises:
         ValueError: no width of the target was measured, or a figure is no time.
     """
 
-    def __init__(self, target: Mapping[int, float], draft: Mapping[int, float]) -> None:
+    def __init__(self, target: Mapping[int, float], draft: Mapping[int, float], below: PassCosts | None = None) -> None:
         if not target:
             raise ValueError("no pass of the target was measured")
         for width, seconds in (*target.items(), *draft.items()):
@@ -52,6 +53,7 @@ class PassCosts:
                 raise ValueError(f"a pass of {width} tokens cannot take {seconds} seconds")
         self._target = _Tracked(target)
         self._draft = _Tracked(draft) if draft else None
+        self._below = below
         self._version = 0
 
     def target(self, width: int) -> float:
@@ -74,9 +76,24 @@ class PassCosts:
         return self._target.curve
 
     @property
+    def below(self) -> PassCosts | None:
+        """The draft model's passes as those of a target that is drafted for; None where there is no draft model.
+
+        As long as it has not verified drafts, they are taken to cost what other passes of their width do.
+        """
+        if self._below is None and self._draft is not None:
+            self._below = PassCosts(dict(enumerate(self._draft.curve, 1)), {})
+        return self._below
+
+    @property
     def version(self) -> int:
         """Grows when a figure has moved by more than 3 % since it last grew."""
         return self._version
+
+    def round(self, finished: Round) -> float:
+        """Seconds that the passes of such a round take; those of models below the draft model as they were."""
+        drafting = (each.seconds if each.depth else self.draft(each.width) for each in finished.passes)
+        return self.target(finished.width) + sum(drafting)
 
     def observe(self, finished: Round) -> None:
         """Learn from the times of a finished round."""
@@ -84,7 +101,7 @@ class PassCosts:
             self._target.add(finished.width, finished.target_seconds)
         moved = self._target.settle()
         if self._draft is not None and finished.passes:
-            self._draft.add_all(finished.passes)
+            self._draft.add_all([each for each in finished.passes if not each.depth])
             moved |= self._draft.settle()
         if moved:
             self._version += 1

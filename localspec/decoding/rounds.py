@@ -59,10 +59,17 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class DraftPass:
-    """One pass of the draft model while it drafted: `width` tokens read, one row of logits, in so many seconds."""
+    """One pass of a draft model while it drafted.
+
+    Attributes:
+        width: tokens it read.
+        seconds: what it took.
+        depth: 0 for the model that drafts for the target, 1 for one that drafts for that model, and so on.
+    """
 
     width: int
     seconds: float
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class Draft:
             (q is 1 on that token).
         sources: n entries; where each came from: "model", "ngram".
         predictions: n entries when the draft-length rule makes predictions, else empty.
-        passes: the draft model's passes, those for guesses that were then left out included.
+        passes: the draft models' passes, those for guesses that were then left out included.
         parents: of each guess, the index of the one it follows, which comes before it; -1 for the text's last token.
             Guesses that follow the same token are tried in their order. Empty for a chain.
         lookahead: what else the target's pass is to hold.
@@ -176,7 +183,7 @@ class Round:
 
     @property
     def draft_seconds(self) -> float:
-        """Time inside the draft model's passes."""
+        """Time inside the draft models' passes."""
         return sum(each.seconds for each in self.passes)
 
     @property
@@ -194,6 +201,21 @@ class Round:
             last = self.path[-1] if self.path else -1
             found += [i for i, parent in enumerate(self.parents) if parent == last]
         return found
+
+
+def origins_of(drafted: int, accepted: int, emitted: int, *, refused: bool) -> tuple[Origin, ...]:
+    """Accepted guesses first, then, unless the answer ended inside the draft, one token of the target's own.
+
+    Args:
+        drafted: how many guesses there were.
+        accepted: how many were kept.
+        emitted: tokens emitted.
+        refused: whether there were guesses for the place of the last one.
+    """
+    if emitted == accepted:
+        return (Origin.DRAFT,) * accepted
+    own = Origin.CORRECTION if refused else Origin.BONUS
+    return (*(Origin.DRAFT,) * accepted, own if drafted else Origin.PLAIN)
 
 
 def ancestry(parents: Sequence[int], guess: int) -> list[int]:

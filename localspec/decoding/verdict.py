@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from localspec.decoding.distributions import Distribution, excess
 from localspec.decoding.rounds import Draft
@@ -78,6 +78,7 @@ class AcceptanceRule(Protocol):
         ...
 
 
+@runtime_checkable
 class BranchingRule(AcceptanceRule, Protocol):
     """A rule that can choose between several guesses for the same place."""
 

@@ -68,7 +68,7 @@ class SourcesDrafter:
 
     def draft(self, text: Sequence[int], limit: int, turn: Turn) -> Draft:
         """Up to `limit` tokens; see `Drafter.draft`."""
-        return _Drafting(text, limit, turn).draft(self._model, self._lookup)
+        return Drafting(text, limit, turn).draft(self._model, self._lookup)
 
     def agree(self, text: Sequence[int], length: int) -> None:  # noqa: ARG002 - what it holds is never beside the text
         """Cut everything back to the agreed text."""
@@ -78,8 +78,14 @@ class SourcesDrafter:
             self._model.agree(length)
 
 
-class _Drafting:
-    """One draft in the making."""
+class Drafting:
+    """One draft in the making.
+
+    Args:
+        text: what it follows.
+        limit: most tokens it may have.
+        turn: settings of the answer.
+    """
 
     def __init__(self, text: Sequence[int], limit: int, turn: Turn) -> None:
         self._text = text
@@ -90,16 +96,22 @@ class _Drafting:
         self._distributions: list[Distribution | None] = []
         self._sources: list[str] = []
 
+    @property
+    def saving(self) -> float:
+        """See `Offers`: a step is a pass and brings one token."""
+        return 0.0
+
     def draft(self, model: ModelSource | None, lookup: Lookup | None) -> Draft:
+        """Add to it as long as that is worth while."""
         if model:
             model.begin(self._text, self._turn)
         while len(self._tokens) < self._limit and not self._is_over():
             found = lookup.find(self._text, self._tokens, self._limit - len(self._tokens)) if lookup else Found()
             unread = model.unread(self._tokens) if model else 0
-            choice = self._plan.choose(Offers(unread, found.levels))
+            choice = self._plan.choose(Offers(unread, found.levels, self.saving))
             if choice.looked_up:
                 self._take(found, choice.looked_up)
-            elif not (choice.step and model and self._step(model)):
+            elif not (choice.step and model and self.step(model)):
                 break
         kept = self._plan.verified() if self._turn.rule.may_leave_out else len(self._tokens)
         return Draft(
@@ -122,15 +134,18 @@ class _Drafting:
         self._plan.looked_up(found.levels[: len(tokens)])
         self._add(tokens, [None] * len(tokens), "ngram")
 
-    def _step(self, model: ModelSource) -> bool:
-        """Have the model guess one more; False when the guess is not worth verifying."""
+    def step(self, model: ModelSource) -> bool:
+        """Have the model guess on; False when what it would guess is not worth verifying."""
         q, greatest = model.next(self._tokens)
         if not self._plan.keeps(greatest):
             return False
-        token = self._turn.rule.propose(q, len(self._text) + len(self._tokens))
+        self._drawn(self._turn.rule.propose(q, len(self._text) + len(self._tokens)), q, greatest)
+        return True
+
+    def _drawn(self, token: int, q: Distribution, greatest: float) -> None:
+        """Add a token that was drawn from the model's q."""
         self._plan.drawn(greatest, likeliest=q.probability(token) >= greatest)
         self._add([token], [q], "model")
-        return True
 
     def _add(self, tokens: Sequence[int], distributions: Sequence[Distribution | None], source: str) -> None:
         self._tokens.extend(tokens)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from localspec.decoding.distributions import Distribution
 from localspec.decoding.language_model import LanguageModel, keep_common_prefix
+from localspec.decoding.pass_costs import WIDEST
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import DraftPass, Turn
 from localspec.decoding.sampling import greatest_probability, to_distribution
@@ -19,6 +20,10 @@ DRAFT_MIN_P = 1e-5
 Exact all the same, for q is what the tokens are drawn from; it halves the time to draw one from a large vocabulary, and
 could lose no more acceptance than the mass it leaves out.
 """
+
+
+After = Callable[[int], tuple[Distribution, float]]
+"""After(i) is the distribution of the token after i more guesses, and its greatest probability; see `read`."""
 
 
 class ModelSource:
@@ -67,18 +72,37 @@ class ModelSource:
         possible = self._known and length <= self._model.capacity and self._knows(drafted)
         return length - self._model.length if possible else 0
 
+    def room(self, drafted: Sequence[int]) -> int:
+        """How many guesses after `drafted` one pass can judge, what is unread being read in the same."""
+        return max(0, min(WIDEST - self.unread(drafted), self._model.capacity - len(self._text) - len(drafted)))
+
     def next(self, drafted: Sequence[int]) -> tuple[Distribution, float]:
         """The distribution of the token after `drafted`, under the person's settings, and its greatest probability.
 
         At temperature 0, where the distribution is certain, the second is the greatest of the logits' softmax. It is
         0 when the draft-length rule does not ask for it.
         """
+        return self.read(drafted)(0)
+
+    def read(self, drafted: Sequence[int], guesses: Sequence[int] = ()) -> After:
+        """Read, in one pass, what is unread up to the end of `drafted`, and `guesses` for what follows.
+
+        Returns:
+            What `next` gives, after `drafted` and any number of the guesses. It reads the model's rows: they must not
+            be overwritten yet.
+        """
         unread = (*self._text[self._model.length :], *drafted[max(0, self._model.length - len(self._text)) :])
+        before = tuple(drafted)
         began = time.perf_counter()
-        row = self._model.evaluate(unread, rows=1)[0, : self._vocabulary_size]
-        self.passes.append(DraftPass(len(unread), time.perf_counter() - began))
-        q = to_distribution(row, self._sampling, self._sampling.window(self._text, drafted))
-        return q, greatest_probability(row, q) if self._turn.draft_length.needs_confidence else 0.0
+        rows = self._model.evaluate((*unread, *guesses), rows=len(guesses) + 1)[:, : self._vocabulary_size]
+        self.passes.append(DraftPass(len(unread) + len(guesses), time.perf_counter() - began))
+
+        def after(kept: int) -> tuple[Distribution, float]:
+            recent = self._sampling.window(self._text, (*before, *guesses[:kept]))
+            q = to_distribution(rows[kept], self._sampling, recent)
+            return q, greatest_probability(rows[kept], q) if self._turn.draft_length.needs_confidence else 0.0
+
+        return after
 
     def agree(self, length: int) -> None:
         """Cut the draft model's cache back to the agreed text."""
