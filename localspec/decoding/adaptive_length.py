@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from localspec.decoding.calibration import BINS, chance_of_likeliest
+from localspec.decoding.calibration import BINS, chance_of_likeliest, source_beside
 from localspec.decoding.draft_length import LONGEST_DRAFT, DraftLength, FixedLength
 from localspec.decoding.draft_plan import StoppingPlan
 from localspec.decoding.knowledge import Knowledge
@@ -14,6 +14,7 @@ from localspec.decoding.outlook import Outlook, outlook
 from localspec.decoding.pass_costs import PassCosts
 from localspec.decoding.rounds import Round
 from localspec.decoding.stopping import Chances, StoppingTable
+from localspec.decoding.tree_plan import StoppingTreePlan
 
 _AHEAD = 12
 """How much longer than the last drafts the longest is that is thought of: three steps of a CPU's cost curve. Thinking
@@ -95,6 +96,14 @@ class AdaptiveLength:
         self._plan = StoppingPlan(self._current_table(), self.costs, self.knowledge.calibrations, self._may_probe, room)
         return self._plan
 
+    def tree_plan(self, room: int, *, leaves_out: bool) -> StoppingTreePlan:
+        """Begin a round whose draft may be a tree."""
+        known, room = self.knowledge, min(room, _UNPROVEN + self.knowledge.judged)
+        self._plan = plan = StoppingTreePlan(
+            self._current_table(), self.costs, known.calibrations, self._may_probe, room, leaves_out=leaves_out
+        )
+        return plan
+
     def _bin_acceptance(self, found: int) -> float:
         """The chance that a token drawn from a q of this bin is kept."""
         model = self.knowledge.calibrations["model"]
@@ -133,10 +142,11 @@ class AdaptiveLength:
         kept = set(finished.path)
         for i in finished.judged:
             if i < len(finished.predictions):
-                calibration = self.knowledge.calibrations[finished.sources[i]]
-                calibration.observe(finished.predictions[i].level, kept=i in kept)
+                prediction, source = finished.predictions[i], finished.sources[i]
+                calibration = self.knowledge.calibrations[source_beside(source) if prediction.rank else source]
+                calibration.observe(prediction.level, kept=i in kept)
         if self._plan is not None:
-            for last, found in self._plan.moves(finished.accepted):
+            for last, found in self._plan.moves(finished.path):
                 self.knowledge.moved(last, found)
         self.costs.observe(finished)
         seconds = self.costs.round(finished)

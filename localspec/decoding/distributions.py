@@ -149,6 +149,18 @@ class Dense:
         """The token of greatest probability, the smallest id among equals."""
         return int(self._weights.argmax())
 
+    def likeliest_ids(self, count: int) -> TokenIds:
+        """Among others, the `count` likeliest tokens; in order of their ids.
+
+        The least of the `count` greatest column maxima is a threshold that so many weights reach.
+        """
+        tops = np.maximum.reduce(self._grid, axis=0) if count < self._grid.shape[1] else self._weights.copy()
+        if count < tops.size:
+            tops.partition(tops.size - count)
+            least = tops[tops.size - count]
+            return np.flatnonzero((self._weights >= least) & (self._weights > 0))
+        return np.flatnonzero(self._weights)
+
     def support(self) -> tuple[TokenIds, Probabilities]:
         """Every token of positive weight."""
         ids = np.flatnonzero(self._weights)
@@ -185,7 +197,13 @@ def _first_above(cumulative: Probabilities, target: float) -> int:
 
 def likeliest(distribution: Distribution, count: int) -> list[int]:
     """The `count` tokens of greatest probability, likeliest first, the smaller id first among equals."""
-    ids, probabilities = distribution.support()
+    if count == 1:
+        return [distribution.likeliest()]
+    if isinstance(distribution, Dense):
+        ids = distribution.likeliest_ids(count)
+        probabilities = probabilities_at(distribution, ids)
+    else:
+        ids, probabilities = distribution.support()
     if ids.size > count:
         least = np.partition(probabilities, -count)[-count]
         ids, probabilities = ids[probabilities >= least], probabilities[probabilities >= least]

@@ -10,6 +10,7 @@ from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
 
 if TYPE_CHECKING:
     from localspec.decoding.rounds import Prediction, Round
+    from localspec.decoding.tree_plan import TreePlan
 
 LONGEST_DRAFT = 31
 """Most tokens one draft may hold. The contexts reserve `LONGEST_DRAFT + 1` rows of logits for a verification."""
@@ -114,6 +115,15 @@ class DraftLength(Protocol):
         """Begin a round in which at most `room` tokens may be drafted."""
         ...
 
+    def tree_plan(self, room: int, *, leaves_out: bool) -> TreePlan:
+        """Begin a round whose draft may be a tree of at most `room` tokens.
+
+        Args:
+            room: the most tokens.
+            leaves_out: whether guesses may be left out after they were drawn (`AcceptanceRule.may_leave_out`).
+        """
+        ...
+
     def observe(self, finished: Round) -> None:
         """Learn from a finished round."""
         ...
@@ -150,14 +160,24 @@ class FixedLength:
 
     def plan(self, room: int) -> DraftPlan:
         """A round of so many tokens, or as many as there is room for."""
-        return _CountedPlan(min(room, self.tokens))
+        return CountedPlan(min(room, self.tokens))
+
+    def tree_plan(self, room: int, *, leaves_out: bool) -> TreePlan:
+        """So many guesses, or as many as there is room for."""
+        from localspec.decoding.tree_plan import FixedTreePlan  # noqa: PLC0415 - it is a plan of this module, and more
+
+        return FixedTreePlan(min(room, self.tokens), leaves_out=leaves_out)
 
     def observe(self, finished: Round) -> None:
         """Nothing to learn."""
 
 
-class _CountedPlan:
-    """A number of tokens, whatever they are."""
+class CountedPlan:
+    """A number of tokens, whatever they are.
+
+    Args:
+        tokens: the number.
+    """
 
     predictions: tuple[Prediction, ...] = ()
 
@@ -166,6 +186,7 @@ class _CountedPlan:
         self._drafted = 0
 
     def choose(self, offers: Offers) -> Choice:
+        """What is missing: from the lookup where that is sure, else from the model."""
         left = self._wanted - self._drafted
         if not left:
             return STOP
@@ -176,13 +197,17 @@ class _CountedPlan:
         return Choice(looked_up=min(left, sure), step=not sure)
 
     def keeps(self, greatest: float) -> bool:  # noqa: ARG002 - the Protocol's argument
+        """Every token."""
         return True
 
     def drawn(self, greatest: float, *, likeliest: bool) -> None:  # noqa: ARG002 - the Protocol's arguments
+        """One more."""
         self._drafted += 1
 
     def looked_up(self, levels: Sequence[int]) -> None:
+        """So many more."""
         self._drafted += len(levels)
 
     def verified(self) -> int:
+        """All of them."""
         return self._drafted

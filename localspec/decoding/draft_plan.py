@@ -59,7 +59,7 @@ class StoppingPlan:
 
     def choose(self, offers: Offers) -> Choice:
         """What is worth most, if anything is."""
-        drafted = len(self._predictions)
+        drafted = len(self._predictions) + self._beside()
         if drafted >= self._room:
             return STOP
         step_gain = self._step_gain(drafted, offers) if offers.unread else -math.inf
@@ -112,8 +112,9 @@ class StoppingPlan:
 
     def keeps(self, greatest: float) -> bool:
         """Whether a token drawn from this q is worth a place in the target's pass."""
-        drafted, found = len(self._predictions), model_bin(greatest)
-        self._bins.append((drafted, self._last, found))
+        place, found = len(self._predictions), model_bin(greatest)
+        drafted = place + self._beside()
+        self._bins.append((place, self._last, found))
         if self._probing:
             return True
         kept = self._survival * self._table.acceptance[found]
@@ -138,9 +139,18 @@ class StoppingPlan:
         values = [expected + stop for expected, stop in zip(self._expected, self._stopping, strict=False)]
         return max(range(min(self._least, len(values) - 1), len(values)), key=values.__getitem__)
 
-    def moves(self, accepted: int) -> list[tuple[int, int]]:
-        """Bins that followed each other along the text that came."""
+    def moves(self, path: Sequence[int]) -> list[tuple[int, int]]:
+        """Bins that followed each other along the text that came.
+
+        Args:
+            path: see `Round`. The guesses of this plan come first in the draft: elsewhere the text has left them.
+        """
+        accepted = sum(guess == place for place, guess in enumerate(path))
         return [(last, found) for place, last, found in self._bins if place <= accepted]
+
+    def _beside(self) -> int:
+        """Guesses that are verified beside these: none in a chain."""
+        return 0
 
     def _add(self, source: str, level: int) -> None:
         acceptance = self._calibrations[source].acceptance(level)

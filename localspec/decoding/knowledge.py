@@ -7,13 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localspec.decoding.calibration import BINS, LOOKUP_PRIORS, MODEL_PRIORS, Calibration
+from localspec.decoding.calibration import (
+    BINS,
+    LOOKUP_PRIORS,
+    LOOKUP_SIBLING_PRIORS,
+    MODEL_PRIORS,
+    SIBLING_PRIORS,
+    Calibration,
+    source_beside,
+)
 
 _PRIOR_MOVES = 8.0
 """Moves from one bin to the next that the prior counts for, in each row."""
 
 _MOST_MOVES = 400.0
 """Moves a row remembers."""
+
+_ALWAYS_KNOWN = frozenset({"model", "ngram"})
+"""Sources without which a state is damaged."""
 
 _USUAL = np.array([0.02, 0.05, 0.07, 0.09, 0.10, 0.08, 0.07, 0.08, 0.09, 0.06, 0.29])
 """How often a draft model is how sure."""
@@ -26,7 +37,7 @@ class Knowledge:
     """What is known of a pair at temperature 0, or above it.
 
     Attributes:
-        calibrations: by source: "model" and "ngram".
+        calibrations: by source: "model" and "ngram", and those of `source_beside`.
         judged: guesses the target decided on, of all that is known.
         saved: tokens' time that may be spent on finding out whether guesses would pay by now; not kept.
         speed: tokens a second that answers reached lately, times the seconds of a plain pass; 1 or more.
@@ -93,7 +104,9 @@ class Knowledge:
             raise ValueError("what was learned about the pair is damaged")
         calibrations = _fresh_calibrations()
         for source, calibration in calibrations.items():
-            calibration.restore(state["calibrations"][source])
+            # What was written before there was such a source says nothing of it.
+            if source in state["calibrations"] or source in _ALWAYS_KNOWN:
+                calibration.restore(state["calibrations"][source])
         below = None
         if known := state.get("below"):
             below = Knowledge()
@@ -104,4 +117,9 @@ class Knowledge:
 
 
 def _fresh_calibrations() -> dict[str, Calibration]:
-    return {"model": Calibration(MODEL_PRIORS), "ngram": Calibration(LOOKUP_PRIORS)}
+    return {
+        "model": Calibration(MODEL_PRIORS),
+        "ngram": Calibration(LOOKUP_PRIORS),
+        source_beside("model"): Calibration(SIBLING_PRIORS),
+        source_beside("ngram"): Calibration(LOOKUP_SIBLING_PRIORS),
+    }

@@ -70,6 +70,15 @@ class PassCosts:
             return math.inf
         return self._draft.curve[width - 1] if width <= WIDEST else self._draft.beyond(width)
 
+    def branching(self, width: int) -> float:
+        """Seconds of a pass of the draft model that reads `width` tokens and puts out a row for several of them.
+
+        Infinite where there is no draft model.
+        """
+        if self.below is None:
+            return math.inf
+        return self.below.target(width) if width <= WIDEST else self.draft(width)
+
     @property
     def target_curve(self) -> tuple[float, ...]:
         """T(1) to T(LONGEST_DRAFT + 1)."""
@@ -92,8 +101,12 @@ class PassCosts:
 
     def round(self, finished: Round) -> float:
         """Seconds that the passes of such a round take; those of models below the draft model as they were."""
-        drafting = (each.seconds if each.depth else self.draft(each.width) for each in finished.passes)
-        return self.target(finished.width) + sum(drafting)
+        return self.target(finished.width) + sum(map(self._drafting, finished.passes))
+
+    def _drafting(self, each: DraftPass) -> float:
+        if each.depth:
+            return each.seconds
+        return self.draft(each.width) if each.rows == 1 else self.branching(each.width)
 
     def observe(self, finished: Round) -> None:
         """Learn from the times of a finished round."""
@@ -101,10 +114,22 @@ class PassCosts:
             self._target.add(finished.width, finished.target_seconds)
         moved = self._target.settle()
         if self._draft is not None and finished.passes:
-            self._draft.add_all([each for each in finished.passes if not each.depth])
+            own = [each for each in finished.passes if not each.depth]
+            self._draft.add_all([each for each in own if each.rows == 1])
             moved |= self._draft.settle()
+            if self.below is not None and (branching := [each for each in own if each.rows > 1]):
+                moved |= self.below.observe_passes(branching)
         if moved:
             self._version += 1
+
+    def observe_passes(self, passes: Sequence[DraftPass]) -> bool:
+        """Learn from passes of the target that were no round's; whether a figure changed noticeably."""
+        for each in passes:
+            if each.width <= WIDEST:
+                self._target.add(each.width, each.seconds)
+        moved = self._target.settle()
+        self._version += moved
+        return moved
 
 
 class _Tracked:

@@ -50,11 +50,13 @@ class Prediction:
 
     Attributes:
         level: how sure its source was, as a class of that source's own (see `calibration`).
-        acceptance: the chance that it is kept when all guesses before it are.
+        acceptance: the chance that it is kept when those that it follows are, and those tried before it are not.
+        rank: how many others are tried before it for the same place.
     """
 
     level: int
     acceptance: float
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,13 @@ class DraftPass:
         width: tokens it read.
         seconds: what it took.
         depth: 0 for the model that drafts for the target, 1 for one that drafts for that model, and so on.
+        rows: of logits it put out: one where it went on from one token alone.
     """
 
     width: int
     seconds: float
     depth: int = 0
+    rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)

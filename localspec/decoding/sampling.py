@@ -72,6 +72,15 @@ def distributions_after(
     return distribution
 
 
+def softmax(logits: Logits) -> Dense:
+    """The distribution of the whole vocabulary at temperature 1, whatever the person's settings.
+
+    Raises:
+        ValueError: as `to_distribution`.
+    """
+    return _dense(logits, 1.0)
+
+
 def greatest_probability(logits: Logits, q: Distribution) -> float:
     """How sure a drafter is: the greatest probability in q, or at temperature 0 in the softmax of its logits."""
     return (_dense(logits, 1.0) if isinstance(q, Certain) else q).probability(q.likeliest())
