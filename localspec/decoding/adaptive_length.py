@@ -9,6 +9,7 @@ import numpy as np
 from localspec.decoding.calibration import BINS, chance_of_likeliest, source_beside
 from localspec.decoding.draft_length import LONGEST_DRAFT, DraftLength, FixedLength
 from localspec.decoding.draft_plan import StoppingPlan
+from localspec.decoding.economy import Economy
 from localspec.decoding.knowledge import Knowledge
 from localspec.decoding.outlook import Outlook, outlook
 from localspec.decoding.pass_costs import PassCosts
@@ -103,6 +104,10 @@ class AdaptiveLength:
             self._current_table(), self.costs, known.calibrations, self._may_probe, room, leaves_out=leaves_out
         )
         return plan
+
+    def economy(self, source: str) -> Economy:
+        """The measured costs, the speed reached lately, and how often this source's guesses are kept."""
+        return Economy(self.costs.target_curve, self.rate, self.knowledge.calibrations[source], self._may_probe)
 
     def _bin_acceptance(self, found: int) -> float:
         """The chance that a token drawn from a q of this bin is kept."""

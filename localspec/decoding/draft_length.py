@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
 
 if TYPE_CHECKING:
+    from localspec.decoding.economy import Economy
     from localspec.decoding.rounds import Prediction, Round
     from localspec.decoding.tree_plan import TreePlan
 
@@ -124,6 +125,14 @@ class DraftLength(Protocol):
         """
         ...
 
+    def economy(self, source: str) -> Economy | None:
+        """What the drafts of a source that weighs them as a whole are weighed by; None: they are to be of full length.
+
+        Args:
+            source: its name among the calibrations.
+        """
+        ...
+
     def observe(self, finished: Round) -> None:
         """Learn from a finished round."""
         ...
@@ -167,6 +176,9 @@ class FixedLength:
         from localspec.decoding.tree_plan import FixedTreePlan  # noqa: PLC0415 - it is a plan of this module, and more
 
         return FixedTreePlan(min(room, self.tokens), leaves_out=leaves_out)
+
+    def economy(self, source: str) -> None:
+        """There is nothing to weigh."""
 
     def observe(self, finished: Round) -> None:
         """Nothing to learn."""

@@ -16,6 +16,7 @@ from localspec.decoding.calibration import (
     Calibration,
     source_beside,
 )
+from localspec.decoding.drafters.lookahead_levels import LOOKAHEAD_PRIORS
 
 _PRIOR_MOVES = 8.0
 """Moves from one bin to the next that the prior counts for, in each row."""
@@ -37,7 +38,7 @@ class Knowledge:
     """What is known of a pair at temperature 0, or above it.
 
     Attributes:
-        calibrations: by source: "model" and "ngram", and those of `source_beside`.
+        calibrations: by source: "model", "ngram" and "lookahead", and those of `source_beside`.
         judged: guesses the target decided on, of all that is known.
         saved: tokens' time that may be spent on finding out whether guesses would pay by now; not kept.
         speed: tokens a second that answers reached lately, times the seconds of a plain pass; 1 or more.
@@ -122,4 +123,5 @@ def _fresh_calibrations() -> dict[str, Calibration]:
         "ngram": Calibration(LOOKUP_PRIORS),
         source_beside("model"): Calibration(SIBLING_PRIORS),
         source_beside("ngram"): Calibration(LOOKUP_SIBLING_PRIORS),
+        "lookahead": Calibration(LOOKAHEAD_PRIORS),
     }
