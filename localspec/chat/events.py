@@ -13,6 +13,7 @@ from localspec.decoding.statistics import DecodingStatistics
 
 if TYPE_CHECKING:
     from localspec.decoding.outlook import Outlook
+    from localspec.decoding.source_choice import Chosen
 
 
 class Role(StrEnum):
@@ -40,10 +41,10 @@ class SpeculationSettings:
 
     Attributes:
         enabled: False is the same loop with an empty draft.
-        drafter: "model", "ngram", "hybrid" or "none".
+        drafter: one of `drafter_names.DRAFTERS`; "auto" chooses for each answer.
         draft_length: tokens per draft, 0 to 31, or "auto".
-        acceptance: "auto" (greedy at temperature 0, else block), "greedy", "rejection", "block", "coupled"
-            or "typical" (not the target's distribution).
+        acceptance: "auto" (see `rules.automatic_rule`), "greedy", "rejection", "block", "coupled" or "typical" (not
+            the target's distribution).
     """
 
     enabled: bool = True
@@ -115,7 +116,7 @@ class AnswerRound:
         tokens: the emitted tokens, in order.
         drafted: how many tokens were guessed.
         path: which of them were kept, by index, each following the one before it.
-        sources: `drafted` entries; where each guess came from: "model", "ngram".
+        sources: `drafted` entries; where each guess came from: "model", "ngram", "lookahead".
         seconds: wall time of the round.
         context_used: tokens of the context now taken.
         target_seconds: of `seconds`, inside the target's pass.
@@ -170,15 +171,16 @@ class AnswerEnd:
         time_to_first_token: seconds from the request to the first emitted token; None when there was none.
         statistics: counts and times of the decoding.
         seed: the seed that was used, also when the request named none.
-        acceptance: the acceptance rule that was used, never "auto".
+        acceptance: the acceptance rule that was used, never "auto"; several, joined by `+`, where sources changed.
         lossless: whether that rule keeps the target's distribution.
         context_used: tokens of the context taken.
         context_size: tokens the context can hold.
         dropped_messages: how many of the oldest messages were left out to make the prompt fit.
-        drafter: the one that was used: "none" also where the one asked for was not there.
+        drafter: the one that was used, never "auto": "none" also where the one asked for was not there.
         draft_length: as it was asked for; 0 when nothing was to be guessed.
         outlook: what guesses of the draft model promise on this machine by now; None where no draft model guessed, or
             the draft length was fixed.
+        chosen: why `drafter` was chosen; None where it was asked for by name, or there was nothing to choose by.
     """
 
     finish: Finish
@@ -197,6 +199,7 @@ class AnswerEnd:
     drafter: str = "none"
     draft_length: WantedLength = 0
     outlook: Outlook | None = None
+    chosen: Chosen | None = None
 
 
 AnswerEvent = PromptProgress | AnswerRound | AnswerEnd

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from localspec.chat.answer import AnswerInProgress
 from localspec.chat.events import (
@@ -16,40 +16,22 @@ from localspec.chat.events import (
     AnswerRound,
     Message,
     PromptProgress,
-    SpeculationSettings,
 )
 from localspec.chat.fitting import Fitted, fit
+from localspec.chat.guessing import AnswerGuesses, Guesser, Guessing
 from localspec.chat.prompt import Prompt, PromptWriter, Transcript
 from localspec.chat.stream import AnswerStream
 from localspec.chat.template import ChatTemplate
 from localspec.chat.thinking import CLOSING, OPENING, ThinkingMarker, leaves_thinking_open
 from localspec.chat.tokenizer import Tokenizer
-from localspec.decoding.acceptance import AcceptanceRule, rule_for
-from localspec.decoding.adaptive_length import AdaptiveLength
-from localspec.decoding.draft_length import DraftLength, FixedLength
+from localspec.decoding.acceptance import AcceptanceRule
 from localspec.decoding.drafters import Drafter
-from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.language_model import LanguageModel, keep_common_prefix
 from localspec.decoding.loop import speculate
-from localspec.decoding.outlook import Outlook
 from localspec.decoding.prefill import prefill
 from localspec.decoding.rounds import Finish, Round, Turn, never
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import LocalspecError, UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class Guessing:
-    """How a session may guess.
-
-    Attributes:
-        drafters: the sources of guesses a request may name. One that is not here counts as no guesses.
-        adaptive: makes the draft-length rule of an answer whose length is AUTO, polling the second argument while that
-            takes time; None refuses such requests.
-    """
-
-    drafters: Sequence[Drafter] = ()
-    adaptive: Callable[[SamplingSettings, Callable[[], bool]], DraftLength] | None = None
 
 
 class ChatSession:
@@ -78,10 +60,8 @@ class ChatSession:
         """
         self._target = target
         self._tokenizer = tokenizer
-        guessing = guessing or Guessing()
-        self._drafters = {drafter.name: drafter for drafter in guessing.drafters}
+        self._guesser = Guesser(guessing or Guessing())
         self._interruptions = interruptions
-        self._adaptive = guessing.adaptive
         self._writer = PromptWriter(template, tokenizer)
         self._template_stop = template.stop
         self._transcript = Transcript(tokenizer)
@@ -110,9 +90,15 @@ class ChatSession:
             LocalspecError: the template refuses the conversation, or a model failed.
         """
         began = time.perf_counter()
-        drafter = self._drafter(request)
-        turn = self._turn(request, drafter.name, cancelled)
-        turn = replace(turn, rule=rule or turn.rule)
+        sampling, guesses = self._guesses(request, cancelled, rule)
+        turn = Turn(
+            sampling=sampling,
+            rule=guesses.rule,
+            draft_length=guesses.length,
+            end_tokens=self._tokenizer.end_tokens,
+            max_tokens=request.max_tokens,
+            cancelled=cancelled,
+        )
         fitted = fit(request, self._target.capacity, self._encode, self._dropped)
         answer = self._begin(fitted, request)
         reused = self._keep_shared(fitted.tokens)
@@ -120,10 +106,10 @@ class ChatSession:
         prompt_seconds = 0.0
         first_token = None
         try:
-            yield from self._read(fitted.tokens, reused, drafter, cancelled)
+            yield from self._read(fitted.tokens, reused, guesses.drafter, cancelled)
             prompt_seconds = time.perf_counter() - reading
             if not cancelled():
-                with closing(self._write(answer, fitted.tokens, drafter, turn)) as rounds:
+                with closing(self._write(answer, fitted.tokens, guesses, turn)) as rounds:
                     for shown in rounds:
                         first_token = first_token or time.perf_counter() - began
                         yield shown
@@ -131,6 +117,8 @@ class ChatSession:
             prompt_seconds = prompt_seconds or time.perf_counter() - reading
         finally:
             self._settle(fitted, answer)
+            chosen = guesses.finish()
+        drafter = chosen.source if chosen else guesses.drafter.name
         yield AnswerEnd(
             finish=answer.finish or (Finish.LENGTH if request.max_tokens == 0 else Finish.CANCELLED),
             text=answer.text,
@@ -145,46 +133,27 @@ class ChatSession:
             context_used=self._target.length,
             context_size=self._target.capacity,
             dropped_messages=fitted.dropped,
-            drafter=drafter.name,
-            draft_length=request.speculation.draft_length if drafter.name != "none" else 0,
-            outlook=_outlook(drafter, turn.draft_length),
+            drafter=drafter,
+            draft_length=request.speculation.draft_length if guesses.drafter.name != "none" else 0,
+            outlook=guesses.outlook(drafter),
+            chosen=chosen,
         )
 
-    def _turn(self, request: AnswerRequest, drafter: str, cancelled: Callable[[], bool]) -> Turn:
-        """The settings of one answer, with a seed drawn when the request names none."""
+    def _guesses(
+        self, request: AnswerRequest, cancelled: Callable[[], bool], rule: AcceptanceRule | None
+    ) -> tuple[SamplingSettings, AnswerGuesses]:
+        """The sampling of one answer, with a seed drawn when the request names none, and its guesses."""
         _require_possible(request)
         sampling = request.sampling
         if sampling.seed is None:
             sampling = replace(sampling, seed=secrets.randbits(32))
         try:
-            return Turn(
-                sampling=sampling,
-                rule=rule_for(request.speculation.acceptance, sampling, drafter),
-                draft_length=self._length(request.speculation, sampling, cancelled),
-                end_tokens=self._tokenizer.end_tokens,
-                max_tokens=request.max_tokens,
-                cancelled=cancelled,
-            )
+            return sampling, self._guesser.begin(request, sampling, cancelled, rule)
         except ValueError as error:
             words = str(error)
             raise UsageError(
                 "These settings cannot be used", f"{words[:1].upper()}{words[1:]}.", "Change that setting."
             ) from error
-
-    def _length(
-        self, speculation: SpeculationSettings, sampling: SamplingSettings, cancelled: Callable[[], bool]
-    ) -> DraftLength:
-        if not speculation.speculates:
-            return FixedLength(0)
-        if isinstance(speculation.draft_length, int):
-            return FixedLength(speculation.draft_length)
-        if self._adaptive is None:
-            raise ValueError("without measured costs the draft length cannot be automatic")
-        return self._adaptive(sampling, cancelled)
-
-    def _drafter(self, request: AnswerRequest) -> Drafter:
-        wanted = self._drafters.get(request.speculation.drafter)
-        return wanted if wanted is not None and request.speculation.enabled else NoDrafter()
 
     def _encode(self, messages: Sequence[Message]) -> tuple[Prompt, list[int]]:
         prompt = self._writer.write(messages)
@@ -206,7 +175,7 @@ class ChatSession:
     def _keep_shared(self, tokens: Sequence[int]) -> int:
         """Cut every cache back to what it shares with the new prompt; return how much the target holds of it."""
         shared = keep_common_prefix(self._target, tokens)
-        for drafter in self._drafters.values():
+        for drafter in self._guesser.drafters.values():
             drafter.agree(tokens, shared)
         return shared
 
@@ -222,11 +191,12 @@ class ChatSession:
             drafter.prepare(tokens, cancelled)
 
     def _write(
-        self, answer: AnswerInProgress, tokens: Sequence[int], drafter: Drafter, turn: Turn
+        self, answer: AnswerInProgress, tokens: Sequence[int], guesses: AnswerGuesses, turn: Turn
     ) -> Generator[AnswerRound, None, None]:
         """Write the answer round by round, until it ends or a stop string appears in it."""
-        with closing(speculate(self._target, drafter, tokens, turn)) as rounds:
+        with closing(speculate(self._target, guesses.drafter, tokens, turn)) as rounds:
             while answer.finish is None and (finished := _next_round(rounds)) is not None:
+                guesses.observe(finished)
                 yield answer.take(finished, self._target.length)
 
     def _settle(self, fitted: Fitted, answer: AnswerInProgress) -> None:
@@ -236,13 +206,8 @@ class ChatSession:
         prompt = fitted.prompt
         self._transcript.remember(self._writer.text(prompt, text), prompt.barrier, kept)
         self._target.truncate(min(self._target.length, len(kept)))
-        for drafter in self._drafters.values():
+        for drafter in self._guesser.drafters.values():
             drafter.agree(kept, len(kept))
-
-
-def _outlook(drafter: Drafter, length: DraftLength) -> Outlook | None:
-    """What guesses of the draft model promise; None where it does not guess, or nobody predicts."""
-    return length.outlook() if drafter.name in {"model", "hybrid"} and isinstance(length, AdaptiveLength) else None
 
 
 def _require_possible(request: AnswerRequest) -> None:

@@ -1,4 +1,4 @@
-"""Why an answer was drafted as much as it was, in words: the same on the command line and in the app."""
+"""Why an answer was drafted as it was, in words: the same on the command line and in the app."""
 
 from __future__ import annotations
 
@@ -9,9 +9,39 @@ from localspec.decoding.draft_length import AUTO
 if TYPE_CHECKING:
     from localspec.chat.events import AnswerEnd
     from localspec.decoding.outlook import Outlook
+    from localspec.decoding.source_choice import Chosen
 
 _LITTLE = 1.0
 """Guesses a round below which a person may wonder why."""
+
+
+_MENTIONED = 2
+"""Sources that were not chosen, and are named all the same."""
+
+
+def why_drafted_so(end: AnswerEnd) -> str:
+    """On who guessed and how much, in one or two clauses; "" when there is nothing to say."""
+    return "; ".join(filter(None, [why_this_source(end.chosen), why_so_many(end)]))
+
+
+def why_this_source(chosen: Chosen | None) -> str:
+    """One clause on the source that was chosen for an answer; "" where it was named, or there was no choice."""
+    if chosen is None:
+        return ""
+    expected = {promise.source: promise.speed for promise in chosen.promises}
+    others = [f"{source} {speed:.2f}" for source, speed in expected.items() if source not in {chosen.source, "none"}]
+    words = [f"{chosen.source} chosen: {expected[chosen.source]:.2f} times as fast as without guesses expected"]
+    if chosen.source == "none":
+        words = ["nothing guessed: no source is expected to be faster than none"]
+    if others:
+        words.append(f"of {', '.join(others[:_MENTIONED])}")
+    if chosen.showed is not None:
+        words.append(f"came {chosen.showed:.2f}")
+    if chosen.tried:
+        words.append(f"tried for a moment {', '.join(chosen.tried)}")
+    if chosen.left:
+        words.append(f"left, as slower than expected, {', '.join(chosen.left)}")
+    return ", ".join(words)
 
 
 def why_so_many(end: AnswerEnd) -> str:

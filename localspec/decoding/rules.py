@@ -60,10 +60,10 @@ def contradiction(acceptance: str, drafter: str, temperature: float) -> Contradi
             "Set the temperature to 0, or take the block, the rejection or the coupled rule.",
         )
     # At temperature 0 the rule that is named does not matter: all are greedy.
-    if acceptance == "block" and temperature > 0 and drafter in BRANCHING:
+    if acceptance == "block" and temperature > 0 and drafter == "tree":
         return Contradiction(
-            f"Block acceptance cannot judge the guesses of {drafter}",
-            "It judges a draft as one row of tokens, and these drafts hold several guesses for the same place.",
+            "Block acceptance cannot judge trees",
+            "It judges a draft as one row of tokens, and a tree holds several guesses for the same place.",
             "Take the rejection or the coupled rule, leave the rule to auto, or guess with hybrid.",
         )
     return None

@@ -14,6 +14,7 @@ from localspec.decoding.draft_length import DraftLength, FixedLength
 from localspec.decoding.knowledge import Knowledge
 from localspec.decoding.pass_costs import PassCosts
 from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.decoding.source_speeds import SourceSpeeds
 from localspec.engine.costs_file import identity_of
 from localspec.records import write_whole
 
@@ -33,6 +34,7 @@ class PairLearning:
         self._costs = costs
         self._file = _file_of(models)
         self._knowledge = {"greedy": Knowledge(), "sampled": Knowledge()}
+        self._speeds = {"greedy": SourceSpeeds(), "sampled": SourceSpeeds()}
         self._recall()
 
     def rule(self, sampling: SamplingSettings, cancelled: Callable[[], bool]) -> DraftLength:
@@ -40,16 +42,24 @@ class PairLearning:
         costs = self._costs(cancelled)
         if costs is None:
             return FixedLength(0)
-        greedy = sampling.temperature == 0
-        return AdaptiveLength(costs, self._knowledge["greedy" if greedy else "sampled"], greedy=greedy)
+        return AdaptiveLength(costs, self._knowledge[_kind(sampling)], greedy=sampling.temperature == 0)
+
+    def speeds(self, sampling: SamplingSettings, begins: bool) -> SourceSpeeds:
+        """What is known of the sources at this temperature; `begins`: with this answer another conversation does."""
+        if begins:
+            for speeds in self._speeds.values():
+                speeds.begin_conversation()
+        return self._speeds[_kind(sampling)]
 
     def keep(self) -> None:
         """Write down what is known; where that cannot be, it is known until the end of the process."""
         if self._file is None:
             return
         known = {kind: knowledge.state() for kind, knowledge in self._knowledge.items()}
+        sources = {kind: speeds.state() for kind, speeds in self._speeds.items()}
         with suppress(OSError):
-            write_whole(self._file, json.dumps({"schema": SCHEMA, **known}, allow_nan=False).encode())
+            content = json.dumps({"schema": SCHEMA, **known, "sources": sources}, allow_nan=False)
+            write_whole(self._file, content.encode())
 
     def _recall(self) -> None:
         """Take over what was kept; a missing, damaged or foreign file holds nothing."""
@@ -60,6 +70,13 @@ class PairLearning:
             if found["schema"] == SCHEMA:
                 for kind, knowledge in self._knowledge.items():
                     knowledge.restore(found[kind])
+                for kind, speeds in self._speeds.items():
+                    speeds.restore(found["sources"][kind])
+
+
+def _kind(sampling: SamplingSettings) -> str:
+    """At temperature 0 other guesses are kept, and more of them."""
+    return "greedy" if sampling.temperature == 0 else "sampled"
 
 
 def _file_of(models: Sequence[Path]) -> Path | None:

@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from localspec.chat.events import AnswerEvent, AnswerRequest, Message
+from localspec.chat.guessing import Guessing
 from localspec.chat.prompt import PromptWriter, Transcript
-from localspec.chat.session import ChatSession, Guessing
+from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.costs import pass_seconds
 from localspec.decoding.draft_length import LONGEST_DRAFT
@@ -89,7 +90,7 @@ class LoadedPair:
                 self._contexts[0],
                 tokenizer,
                 template,
-                Guessing(_drafters(self._contexts), self._learning.rule),
+                Guessing(_drafters(self._contexts), self._learning.rule, self._learning.speeds),
                 interruptions=(EvaluationCancelledError,),
             )
             self.loaded = Loaded(

@@ -13,7 +13,8 @@ from localspec.chat.events import (
     Message,
     Role,
 )
-from localspec.chat.session import ChatSession, Guessing
+from localspec.chat.guessing import Guessing
+from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.sampling_settings import SamplingSettings

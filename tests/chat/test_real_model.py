@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Message, Role, SpeculationSettings
-from localspec.chat.session import ChatSession, Guessing
+from localspec.chat.guessing import Guessing
+from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.drafters.model import ModelDrafter
 from localspec.decoding.rounds import Finish
