@@ -56,6 +56,16 @@ def models_folder() -> Path:
     return cache_folder() / "models"
 
 
+def pruned_folder() -> Path:
+    """Drafts that `localspec prune` made of a target's own layers."""
+    return models_folder() / "pruned"
+
+
+def pruning_folder() -> Path:
+    """What a running `localspec prune` tries: on the same disk as what it keeps, and not among the models."""
+    return cache_folder() / "pruning"
+
+
 def catalog_file() -> Path:
     """The person's own pairs, read after the catalog that comes with the program."""
     return config_folder() / "models.toml"

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from localspec.errors import ModelFileError, UsageError
 
+PRUNED_KEY = "localspec.pruned"
+"""Metadata of a copy with fewer layers: which part of its source it is, in words. Other programs ignore it."""
+
 _VERSIONS = (2, 3)
 
 

@@ -13,16 +13,13 @@ from localspec.errors import LocalspecError, UsageError
 from localspec.llama import log
 from localspec.llama.bindings import low
 from localspec.llama.failures import quantize_failure
-from localspec.llama.gguf_start import check_gguf_start
+from localspec.llama.gguf_start import PRUNED_KEY, check_gguf_start
 from localspec.llama.library import initialise
 from localspec.llama.log import LogLine
 from localspec.llama.threads import default_threads
 
 # Requantizing goes through float32; by default llama.cpp holds up to 8 GiB of it at once.
 _MOST_BUFFER_BYTES = 256 * 1024 * 1024
-
-PRUNED_KEY = "localspec.pruned"
-"""Metadata of a pruned copy: which part of its source it is, in words. Other programs ignore it."""
 
 # enum llama_model_kv_override_type
 _TEXT_OVERRIDE = 3

@@ -71,7 +71,7 @@ def load_catalog() -> Catalog:
 
 
 def remember_pair(pair: Pair) -> None:
-    """Keep a pair that a pull put together, under its name, for the next time."""
+    """Keep a pair that a pull put together, or a prune made, under its name, for the next time."""
     with changing(locations.remembered_pairs_file()):
         _write_remembered(_remembered() | {pair.name: pair})
 
@@ -95,7 +95,8 @@ def _remembered() -> dict[str, Pair]:
 
 
 def _write_remembered(pairs: dict[str, Pair]) -> None:
-    blocks = ["# Pairs put together by `localspec pull --target ... --draft ...`; `localspec rm NAME` takes one out.\n"]
+    made_by = "`localspec pull --target ... --draft ...` and `localspec prune`"
+    blocks = [f"# Pairs put together by {made_by}; `localspec rm NAME` takes one out.\n"]
     for pair in pairs.values():
         blocks.extend(_file_text(file) for file in pair.files)
         blocks.append(_pair_text(pair))
@@ -103,7 +104,8 @@ def _write_remembered(pairs: dict[str, Pair]) -> None:
 
 
 def _file_text(file: ModelFile) -> str:
-    values = {key: value for key, value in asdict(file).items() if key != "name" and value is not None}
+    kept = ("path", "bytes") if file.path else ("repo", "revision", "file", "bytes", "sha256")
+    values = {key: value for key, value in asdict(file).items() if key in kept and value is not None}
     return _table_text(("files", file.name), values)
 
 
@@ -119,13 +121,16 @@ def _pair_text(pair: Pair) -> str:
         "context": pair.context,
         "notes": pair.notes,
     }
-    return _table_text(("pairs", pair.name), values)
+    sampling = {key: value for key, value in asdict(pair.sampling).items() if value is not None}
+    told = _table_text(("pairs", pair.name), values)
+    return told + ("\n" + _table_text(("pairs", pair.name, "sampling"), sampling) if sampling else "")
 
 
-def _table_text(path: tuple[str, str], values: dict[str, object]) -> str:
+def _table_text(path: tuple[str, ...], values: dict[str, object]) -> str:
     # A JSON string of printable characters, kept as they are, is a TOML basic string.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
-    return "\n".join([f'[{path[0]}."{path[1]}"]', *lines, ""])
+    header = ".".join([path[0], *(f'"{part}"' for part in path[1:])])
+    return "\n".join([f"[{header}]", *lines, ""])
 
 
 def _shipped_text() -> str:

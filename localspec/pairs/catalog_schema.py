@@ -6,6 +6,7 @@ import difflib
 import math
 import tomllib
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from localspec.errors import UsageError
@@ -138,11 +139,15 @@ def read_pairs(text: CatalogText, files: dict[str, ModelFile]) -> dict[str, Pair
 
 
 def _read_file(table: _Table, name: str) -> ModelFile:
-    table.only("repo", "revision", "file", "bytes", "sha256")
+    local = "path" in table.values
+    table.only(*(("path", "bytes") if local else ("repo", "revision", "file", "bytes", "sha256")))
     if not is_pair_name(name):
         table.text.refuse(
             table.path, f"{name!r} cannot be a name: lower-case letters, digits, dots, dashes, underscores"
         )
+    if local:
+        path = table.string("path", valid=_is_local_gguf, words="the whole path of a .gguf on this machine")
+        return ModelFile(name, "", "", Path(path).name, table.whole("bytes", 1, 1 << 50, None), path=path)
     return ModelFile(
         name=name,
         repo=table.string("repo", valid=is_repo, words="owner/name"),
@@ -177,6 +182,10 @@ def _read_pair(table: _Table, name: str, files: dict[str, ModelFile]) -> Pair:
         default=table.take("default", bool, "true or false", default=False),
         source=table.text.source,
     )
+
+
+def _is_local_gguf(path: str) -> bool:
+    return path.lower().endswith(".gguf") and Path(path).is_absolute()
 
 
 def _file_named(table: _Table, key: str, files: dict[str, ModelFile]) -> ModelFile:

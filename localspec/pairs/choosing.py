@@ -45,9 +45,9 @@ def first_choice(catalog: Catalog, memory: Memory) -> FirstChoice:
     """The best pulled pair and the one to propose. The hub is not asked.
 
     Best is the pair meant for the most memory among those that fit, as it has the most capable target; of equals the
-    one that the catalog marks as the default.
+    one that the catalog marks as the default. A pair that `localspec prune` made runs where it is named.
     """
-    here = [state for state in list_pairs(catalog, memory) if state.pulled and state.fits]
+    here = [state for state in list_pairs(catalog, memory) if state.pulled and state.fits and not state.pair.is_pruned]
     best = max(here, key=lambda state: (state.pair.memory, state.pair.default), default=None)
     return FirstChoice(best, catalog.default_pair(memory.total))
 
@@ -65,6 +65,12 @@ def paths_of(pair: Pair, meter: Meter) -> tuple[Path, Path]:
 def _path_of(pair: Pair, file: ModelFile, meter: Meter) -> Path:
     path = search(file, meter)
     if path is None:
+        if file.path is not None:
+            raise LocalspecError(
+                f"The pair {pair.name} is not on this machine",
+                f"{file.path} is gone, or is another file now.",
+                f"`localspec prune` makes such a pair, `localspec rm {pair.name}` forgets it.",
+            )
         damaged = locate(file) is not None
         raise LocalspecError(
             f"The pair {pair.name} is {'damaged' if damaged else 'not on this machine'}",

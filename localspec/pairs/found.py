@@ -84,7 +84,10 @@ def _folders() -> list[Path]:
 
 
 def _known_places(file: ModelFile) -> Iterator[Path]:
-    places = [cached(file.repo, file.revision, file.file)]
+    here = None if file.path is None else Path(file.path)
+    if here is None:
+        here = cached(file.repo, file.revision, file.file)
+    places = [here if here is not None and here.is_file() else None]
     if file.sha256 is not None:
         places += [*blobs_named(file.sha256), *verified_copies(file.sha256)]
     for path in places:

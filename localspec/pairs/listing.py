@@ -90,5 +90,7 @@ def show_pair(pair: Pair, memory: Memory) -> PairDetails:
         state = PairState(pair, target, draft, kept, False, f"{error.title}: {error.message}")
         return PairDetails(state, None, None, None)
     fit = pair_fit(headers.target, headers.draft, Wanted(pair.context), memory)
-    problem = mismatch(headers.target, headers.draft) or too_large(headers.target, headers.draft)
+    problem = mismatch(headers.target, headers.draft)
+    if problem is None and not pair.is_pruned:  # what a pruned draft costs was measured, and stands in the notes
+        problem = too_large(headers.target, headers.draft)
     return PairDetails(PairState(pair, target, draft, kept, fit.fits, fit.words), headers, fit, problem)

@@ -1,9 +1,12 @@
-"""What a pair is: two model files on the hub that share a tokenizer, and how to run them."""
+"""What a pair is: two model files that share a tokenizer, on the hub or on this machine, and how to run them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from localspec import locations
 
 if TYPE_CHECKING:
     from localspec.decoding.sampling_settings import SamplingSettings
@@ -14,7 +17,7 @@ _MEMORY_TOLERANCE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One GGUF on the hub. Repo, revision and file together identify it: two repos may ship other bytes as one name.
+    """One GGUF. Repo, revision and file together identify it on the hub: two repos may ship other bytes as one name.
 
     Attributes:
         name: how the catalog calls it.
@@ -23,6 +26,7 @@ class ModelFile:
         file: path inside the repo, with forward slashes.
         bytes: its size; None when only the hub knows.
         sha256: of its contents, in lower-case hexadecimal digits; None when only the hub knows.
+        path: where it is, of a file of this machine that is not on the hub, which has no repo and no revision then.
     """
 
     name: str
@@ -31,6 +35,7 @@ class ModelFile:
     file: str
     bytes: int | None = None
     sha256: str | None = None
+    path: str | None = None
 
     @property
     def pinned(self) -> bool:
@@ -38,7 +43,7 @@ class ModelFile:
         return self.sha256 is not None
 
     def __str__(self) -> str:
-        return f"{self.repo}:{self.file}"
+        return self.path or f"{self.repo}:{self.file}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ class Pair:
         sampling: the authors' recommendation.
         notes: what else to know; "" for nothing.
         default: whether it is the first choice for its memory.
-        source: "catalog", "own" (the person's models.toml) or "remembered" (made by an earlier pull).
+        source: "catalog", "own" (the person's models.toml) or "remembered" (made by an earlier pull or prune).
     """
 
     name: str
@@ -94,6 +99,11 @@ class Pair:
     def files(self) -> tuple[ModelFile, ModelFile]:
         """Target and draft, in this order."""
         return self.target, self.draft
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether the draft was made here of the target's own layers, by `localspec prune`."""
+        return self.draft.path is not None and Path(self.draft.path).parent == locations.pruned_folder()
 
     @property
     def bytes(self) -> int | None:

@@ -231,6 +231,12 @@ def _here(file: ModelFile, path: Path) -> Here:
 
 
 def _plan_missing(file: ModelFile, meter: Meter) -> Planned:
+    if file.path is not None:
+        raise DownloadError(
+            f"{file.file} is not on the hub",
+            f"It was a file of this machine, {file.path}, and is gone, or is another file now.",
+            "`localspec prune` makes such a pair, `localspec rm` forgets it.",
+        )
     hub = look_up(file, cancelled=meter.cancelled)
     if hub.size > _MOST:
         raise DownloadError(

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from localspec import locations
 from localspec.errors import LocalspecError
 from localspec.pairs.catalog import forget_pair
 from localspec.pairs.fetched import forget_fetched, was_fetched
@@ -77,6 +78,8 @@ def _is_here(pair: Pair) -> bool:
 
 
 def _remove(file: ModelFile, others: list[Pair]) -> Removal:
+    if file.path is not None:
+        return _remove_local(file, others)
     path = cached(file.repo, file.revision, file.file)
     if path is None:
         freed = _remove_partial(file)
@@ -93,11 +96,25 @@ def _remove(file: ModelFile, others: list[Pair]) -> Removal:
     return Removal(file, path, freed)
 
 
+def _remove_local(file: ModelFile, others: list[Pair]) -> Removal:
+    """Delete a file of this machine, if `localspec prune` made it."""
+    path = locate(file)
+    if path is None:
+        return Removal(file, None, 0)
+    if path.parent != locations.pruned_folder():
+        return Removal(file, path, 0, "localspec did not make it")
+    users = _users(file, others)
+    if users:
+        return Removal(file, path, 0, users)
+    freed = path.stat().st_size
+    path.unlink()
+    return Removal(file, path, freed)
+
+
 def _why_keep(path: Path, file: ModelFile, others: list[Pair]) -> str:
     """Why a file in the cache must stay; "" when nobody needs it."""
-    users = [other.name for other in others if any(_is_same(file, used) for used in other.files)]
-    if users:
-        return f"{' and '.join(users)} {'uses' if len(users) == 1 else 'use'} it too"
+    if users := _users(file, others):
+        return users
     if not was_fetched(path):
         return "localspec did not fetch it: another program may use it"
     if is_shared(file.repo, path):
@@ -105,10 +122,16 @@ def _why_keep(path: Path, file: ModelFile, others: list[Pair]) -> str:
     return ""
 
 
+def _users(file: ModelFile, others: list[Pair]) -> str:
+    """Which other pairs here use the file, in words; "" when none does."""
+    users = [other.name for other in others if any(_is_same(file, used) for used in other.files)]
+    return f"{' and '.join(users)} {'uses' if len(users) == 1 else 'use'} it too" if users else ""
+
+
 def _is_same(one: ModelFile, other: ModelFile) -> bool:
     if one.sha256 is not None and one.sha256 == other.sha256:
         return True
-    return (one.repo, one.revision, one.file) == (other.repo, other.revision, other.file)
+    return (one.repo, one.revision, one.file, one.path) == (other.repo, other.revision, other.file, other.path)
 
 
 def _remove_partial(file: ModelFile) -> int:

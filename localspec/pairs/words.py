@@ -25,13 +25,14 @@ _SOURCES = {
     "own": "from your models.toml",
     "remembered": "put together by you with `localspec pull --target ... --draft ...`",
 }
+_PRUNED = "made here by `localspec prune`: the draft is the target with fewer layers or smaller weights"
 
 
 def licence_words(pair: Pair) -> str:
     """On which terms the weights may be used: the licence and where its terms stand."""
     if not pair.licence:
-        repos = " and ".join(dict.fromkeys(file.repo for file in pair.files))
-        return f"not known to localspec: see the page of {repos} on the hub"
+        repos = " and ".join(dict.fromkeys(file.repo for file in pair.files if file.repo))
+        return "not known to localspec" + (f": see the page of {repos} on the hub" if repos else "")
     return f"{pair.licence}, {pair.terms}" if pair.terms else pair.licence
 
 
@@ -58,7 +59,7 @@ def details_rows(details: PairDetails) -> Rows:
         ("fits", "yes" if state.fits else "no"),
         ("problem", details.problem.words if details.problem else ""),
         ("notes", pair.notes),
-        ("source", _SOURCES[pair.source]),
+        ("source", _PRUNED if pair.is_pruned else _SOURCES[pair.source]),
     ]
 
 
@@ -108,7 +109,8 @@ def removed_rows(removed: Removed) -> Rows:
 
 def forgotten_words(removed: Removed) -> str:
     """That a pair is no more in the list; "" when it is."""
-    return f"{removed.pair.name} is forgotten: you had put it together." if removed.forgotten else ""
+    why = "it was made here" if removed.pair.is_pruned else "you had put it together"
+    return f"{removed.pair.name} is forgotten: {why}." if removed.forgotten else ""
 
 
 def _was_nothing(removed: Removed) -> bool:
@@ -134,6 +136,8 @@ def _planned_words(planned: Planned) -> str:
 def _file_words(file: ModelFile, path: Path | None) -> str:
     size = f"{gigabytes(file.bytes)}, " if file.bytes else ""
     where = str(path) if path else "not here"
+    if file.path is not None:
+        return f"{file.file}\n{size}a file of this machine\n{where}"
     return f"{file.file}\n{size}from {file.repo} at {file.revision[:12]}\n{where}"
 
 
