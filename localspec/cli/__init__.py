@@ -45,6 +45,7 @@ COMMANDS = (
     Command("rm", "delete a pair's files, but none that others use", "localspec.cli.pairs.rm"),
     Command("bench", "measure what speculation is worth here, and compare settings", "localspec.cli.bench"),
     Command("calibrate", "measure what passes cost here, for the automatic draft length", "localspec.cli.calibrate"),
+    Command("prune", "make a draft of a model's own layers, if that pays here", "localspec.cli.prune"),
     Command("explain", "what speculation does on this machine, from figures measured now", "localspec.cli.explain"),
     Command("verify", "check that speculation changes nothing but the time", "localspec.cli.verify"),
     Command("doctor", "check this machine and say what to do", "localspec.cli.doctor"),
