@@ -54,6 +54,7 @@ class StoppingTable:
         rate: r.
         longest: as given.
         acceptance: by bin, as given.
+        usual: the acceptance to expect of a guess before the model has made any.
         stopping: the value of stopping after 0, 1, ... guesses: less r times the seconds of the pass that is left.
     """
 
@@ -69,6 +70,7 @@ class StoppingTable:
         self.rate = rate
         self.longest = longest
         self.acceptance: list[float] = acceptance.tolist()
+        self.usual = float(moves[-1] @ acceptance)
         self.stopping = [-rate * seconds for seconds in pass_seconds]
         step = rate * step_seconds
         kept = acceptance[:, None] * _SURVIVAL

@@ -107,6 +107,7 @@ class StoppingTreePlan(StoppingPlan):
     def reads(self, reaches: Sequence[Reach], unread: int) -> int:
         """As many as promise most: each may lead to a chain that the table knows the worth of."""
         step = self._table.rate * self._costs.draft(1)
+        reaches = self._fitting(reaches)
         present = len(self._spine) + len(self._others) + bool(unread)
         gains: list[float] = []
         for survival, last in reaches:
@@ -123,6 +124,19 @@ class StoppingTreePlan(StoppingPlan):
         before = self._costs.draft(unread) if unread else 0.0
         passes = [self._pass_seconds(unread, count) - before for count in range(1, len(gains) + 1)]
         return best_count(gains, [0.0, *(-self._table.rate * seconds for seconds in passes)])
+
+    def _fitting(self, reaches: Sequence[Reach]) -> Sequence[Reach]:
+        """Those for which there is room: what the spine will have more of is likelier to be kept than others.
+
+        Where guesses may be left out later, there is room for all.
+        """
+        if self._leaves_out:
+            return reaches
+        usual = self._table.usual
+        known = [*self._spine, *self._others]
+        known += [self._survival * usual**i for i in range(1, self._room - len(known) + 1)]
+        known.sort()
+        return [each for each in reaches if is_among_best(each.survival * usual, known, self._room)]
 
     def _pass_seconds(self, unread: int, beside: int) -> float:
         """Of the draft model, to guess the spine's next unless that is over, and to go on from so many others."""

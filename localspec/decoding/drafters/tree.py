@@ -113,8 +113,7 @@ class _Growing:
 
     def _spine_goes_on(self) -> int:
         """Add what the lookup has for the spine; tokens the model is to read for its next guess there, 0 for none."""
-        while not self._spine_is_over and len(self._spine) < self._limit and not self._is_over():
-            left = self._limit - len(self._spine)
+        while not self._spine_is_over and (left := self._room_on_the_spine()) > 0 and not self._is_over():
             found = self._lookup.find(self._text, self._tokens, left) if self._lookup else Found()
             unread = self._model.unread_to(self._tip)
             choice = self._plan.choose(Offers(unread, found.levels))
@@ -129,6 +128,10 @@ class _Growing:
                 break
         self._spine_is_over = True
         return 0
+
+    def _room_on_the_spine(self) -> int:
+        """Where guesses may be left out later, those beside it take no room from it."""
+        return self._limit - (len(self._spine) if self._rule.may_leave_out else self._size)
 
     def _is_over(self) -> bool:
         """Whether nothing may follow the spine."""
@@ -170,10 +173,10 @@ class _Growing:
             return []
         candidates = self._candidates(nodes)
         reaches = [Reach(each.survival, -1 if each.prediction.rank else _last(each.node)) for each in candidates]
-        count = min(self._plan.reads(reaches, unread), self._limit - self._size)
-        while count and not self._model.has_room(unread + count):
+        count = min(self._plan.reads(reaches, unread), self._limit - self._size - bool(unread))
+        while count > 0 and not self._model.has_room(unread + count):
             count -= 1
-        added = [self._add(each) for each in candidates[:count]]
+        added = [self._add(each) for each in candidates[: max(count, 0)]]
         return [each for each in added if each.token not in self._turn.end_tokens and self._model.knows(each.token)]
 
     def _fill(self) -> None:
@@ -266,7 +269,7 @@ class _Growing:
         nodes = [*self._spine, *self._beside]
         if self._rule.may_leave_out:
             ranked = sorted(nodes, key=lambda node: -node.survival)
-            kept = set(ranked[: self._plan.stays([node.survival for node in ranked])])
+            kept = set(ranked[: min(self._limit, self._plan.stays([node.survival for node in ranked]))])
             nodes = [node for node in nodes if node in kept]
         places = {node: i for i, node in enumerate(nodes)}
         parents = tuple(-1 if node.parent is self._root else places[node.parent] for node in nodes if node.parent)
