@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sqlite3
@@ -23,6 +24,9 @@ _SECONDS_TO_DELETE = 60.0
 
 _SECONDS_LOST = 2.0
 """What a kill may cost."""
+
+_MOST_COMPARED = 60
+"""Samples of the memory that are compared with each other."""
 
 _FORBIDDEN = ("Traceback (most recent call last)", "A mistake in localspec", "of localspec itself")
 
@@ -139,19 +143,26 @@ class Watch:
                 raise ViolationError(f"the file of conversations is damaged: {found[:5]} {broken[:5]}")
 
     def growth(self) -> tuple[float, str]:
-        """Megabytes a minute over the second half of the longest process, and that in words."""
+        """Megabytes a minute over the second half of the longest process, and that in words.
+
+        The median of the slopes between samples (Theil and Sen): what leaks grows all the time, while the largest paste
+        so far makes one step, that Python's allocator keeps for the next one.
+        """
         longest = max(self.processes, key=len)
         half = longest[len(longest) // 2 :]
         if len(half) < 5:
             return 0.0, "too few samples of its memory"
-        minutes = [sample.minutes for sample in half]
-        line = statistics.linear_regression(minutes, [sample.bytes / 1e6 for sample in half])
+        picked = half[:: -(-len(half) // _MOST_COMPARED)]
+        slope = statistics.median(
+            (later.bytes - sooner.bytes) / 1e6 / (later.minutes - sooner.minutes)
+            for sooner, later in itertools.combinations(picked, 2)
+        )
         first, last = longest[0], longest[-1]
         tenths = [longest[(len(longest) - 1) * part // 10].bytes for part in range(11)]
-        return line.slope, (
+        return slope, (
             f"memory of the longest process, {last.minutes:.1f} minutes, in tenths of it: "
             f"{' '.join(f'{each / 1e6:.0f}' for each in tenths)} MB, "
-            f"{line.slope:+.2f} MB a minute over the second half; files {first.files} to {last.files}, "
+            f"{slope:+.2f} MB a minute over the second half; files {first.files} to {last.files}, "
             f"threads {first.threads} to {last.threads}"
         )
 
