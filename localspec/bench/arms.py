@@ -5,7 +5,8 @@
     3           3 tokens a draft (0 to 31)
     auto        as many as pay, decided token by token
     coupled     an acceptance rule: greedy, rejection, block, coupled, typical
-    model       a drafter: model, ngram, hybrid
+    model       a drafter: model, ngram, hybrid, tree, lookahead, cascade, pruned
+    choose      the drafter that promises most, chosen for each answer (drafter "auto" of the settings)
     t0.8        a temperature
     pair=NAME   another pair of models
 
@@ -21,22 +22,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from localspec.chat.events import SpeculationSettings
+from localspec.decoding import drafter_names
 from localspec.decoding.draft_length import AUTO, LONGEST_DRAFT, WantedLength
+from localspec.decoding.drafter_names import CHOSEN
 from localspec.decoding.rules import ACCEPTANCE_RULES
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.errors import UsageError
 
-DRAFTERS = ("model", "ngram", "hybrid")
-"""Drafters an arm can name."""
+CHOOSE = "choose"
+"""The drafter "auto" as an arm calls it: there `auto` is the draft length, as it was before a drafter could be so."""
+
+DRAFTERS = tuple(drafter for drafter in drafter_names.DRAFTERS if drafter not in {CHOSEN, "none"})
+"""Drafters an arm can name beside CHOOSE."""
 
 RULES = tuple(rule for rule in ACCEPTANCE_RULES if rule != "auto")
 """Acceptance rules an arm can name."""
 
 _THERE_ARE = (
-    f"There are: off, on, a draft length from 0 to {LONGEST_DRAFT} or auto, {', '.join((*DRAFTERS, *RULES))}, a "
-    "temperature such as t0.8, pair=NAME, and several of them joined by +."
+    f"There are: off, on, a draft length from 0 to {LONGEST_DRAFT} or auto, "
+    f"{', '.join((*DRAFTERS, CHOOSE, *RULES))}, a temperature such as t0.8, pair=NAME, and several of them joined by +."
 )
-_WORDS = {AUTO: "draft_length", **dict.fromkeys(DRAFTERS, "drafter"), **dict.fromkeys(RULES, "acceptance")}
+_WORDS = {
+    AUTO: ("draft_length", AUTO),
+    CHOOSE: ("drafter", CHOSEN),
+    **{drafter: ("drafter", drafter) for drafter in DRAFTERS},
+    **{rule: ("acceptance", rule) for rule in RULES},
+}
 _TEMPERATURE = re.compile(r"t(\d+(?:\.\d+)?|\.\d+)")
 
 
@@ -131,7 +142,7 @@ def _setting(word: str, arm: str) -> tuple[str, Any]:
     if word.isascii() and word.isdigit() and int(word) <= LONGEST_DRAFT:
         return "draft_length", int(word)
     if word in _WORDS:
-        return _WORDS[word], word
+        return _WORDS[word]
     if (found := _TEMPERATURE.fullmatch(word)) and math.isfinite(float(found[1])):
         return "temperature", float(found[1])
     if word.startswith("pair=") and word != "pair=":

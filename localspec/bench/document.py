@@ -22,7 +22,7 @@ Version 1 ("schema": 1; a later version changes the number when a key changes it
         time_to_first_token, prompt_seconds     seconds; the prompt is read from the same cache state in every arm
         prompt_tokens, reused_tokens            reused: known from earlier turns, or what all prompts begin with
         token_ids                               what the loop emitted
-        finish, seed, acceptance_rule           as in `localspec chat --json`
+        finish, seed, acceptance_rule, lossless, drafter    as in `localspec chat --json`
         statistics                              counts and times, as in `localspec chat --json`
         rounds                                  drafted, accepted, emitted, seconds, target_seconds, draft_seconds:
                                                 a list each, one entry a round

@@ -1,7 +1,7 @@
 """What a benchmark writes down of each generation, as data and as JSON.
 
 A record in JSON has the fields of `Record`, with `rounds` as one list for each field of `RoundFigures`, `statistics` as
-in `localspec chat --json`, and `tokens_per_second` beside them. Times are in seconds.
+in `localspec chat --json`, and `tokens_per_second` and `lossless` beside them. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from localspec.decoding.rules import LOSSY_RULES
 from localspec.decoding.statistics import DecodingStatistics
 
 
@@ -56,6 +57,7 @@ class Record:
         rounds: what happened, round by round.
         statistics: counts and times of the decoding.
         joules: energy of the processor from request to end; None where the platform does not tell.
+        drafter: the source that guessed, never "auto"; "" in documents of before it was written down.
     """
 
     arm: str
@@ -75,6 +77,7 @@ class Record:
     rounds: tuple[RoundFigures, ...]
     statistics: DecodingStatistics
     joules: float | None = None
+    drafter: str = ""
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -95,6 +98,7 @@ def as_json(record: Record) -> dict[str, Any]:
         name: [round(getattr(each, name), 6) for each in record.rounds] for name in RoundFigures.__dataclass_fields__
     }
     plain["tokens_per_second"] = record.tokens_per_second
+    plain["lossless"] = record.acceptance_rule not in LOSSY_RULES
     plain["statistics"] = statistics_as_json(record.statistics)
     return plain
 
@@ -105,7 +109,7 @@ def from_json(values: Mapping[str, Any]) -> Record:
     Raises:
         KeyError, TypeError, ValueError: they are of another form.
     """
-    known = {name: values[name] for name in Record.__dataclass_fields__}
+    known = {name: values[name] for name in Record.__dataclass_fields__ if name in values or name != "drafter"}
     columns = [values["rounds"][name] for name in RoundFigures.__dataclass_fields__]
     rounds = tuple(RoundFigures(*row) for row in zip(*columns, strict=True))
     counts = values["statistics"]

@@ -222,4 +222,5 @@ def _record(  # noqa: PLR0913, PLR0917 - all that a record is made of
         rounds=tuple(rounds),
         statistics=end.statistics,
         joules=joules,
+        drafter=end.drafter,
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from localspec.bench.comparison import Comparison
 from localspec.bench.document import Document
 from localspec.bench.intervals import Ratio
 from localspec.bench.report import Figures, Report, Spread
+from localspec.decoding.drafter_names import CHOSEN
+from localspec.decoding.rules import LOSSY_RULES, lossy_words
 from localspec.decoding.statistics import DecodingStatistics
 
 _MEANINGS = (
@@ -15,7 +18,6 @@ _MEANINGS = (
     "their geometric mean. 95 %: its interval; few: from too few prompts to say.",
     "kept: guesses accepted / made. tau: tokens a target pass.",
 )
-_LOSSY = "NOT the target's distribution"
 
 
 def report_lines(document: Document, report: Report) -> list[str]:
@@ -157,15 +159,24 @@ def _shown_slower(figures: Figures | None) -> bool:
 
 def _notes(document: Document) -> Iterator[str]:
     rules = {record.arm: record.acceptance_rule for record in document.records}
-    lossy = [arm for arm, rule in rules.items() if rule == "typical"]
-    if lossy:
-        yield f"{', '.join(lossy)}: typical acceptance, {_LOSSY}"
+    for rule in sorted(LOSSY_RULES.intersection(rules.values())):
+        yield f"{', '.join(arm for arm in rules if rules[arm] == rule)}: {lossy_words(rule)}"
+    yield from _chosen_lines(document)
     if not document.complete:
         yield f"NOT COMPLETE: {len(document.records)} generations were made; --resume goes on."
     yield from (f"left out: {task}: {reason}" for task, reason in document.left_out.items())
     energy = str(document.environment.get("energy", ""))
     if not energy.startswith("measured"):
         yield f"Energy is left out. {energy}"
+
+
+def _chosen_lines(document: Document) -> Iterator[str]:
+    """Which sources were chosen, for the arms that leave it to the program."""
+    for arm, settings in document.plan["arms"].items():
+        if settings["speculation"]["enabled"] and settings["speculation"].get("drafter") == CHOSEN:
+            used = Counter(record.drafter for record in document.records if record.arm == arm)
+            each = ", ".join(f"{drafter} for {count}" for drafter, count in used.most_common())
+            yield f"{arm}: of {used.total()} answers most was guessed by {each}"
 
 
 def _speeds(figures: Figures) -> tuple[str, str, str]:

@@ -13,13 +13,16 @@ Version 1 of the object ("schema": 1; a later version changes the number when a 
                 draft_seconds, other_seconds; tokens_per_second = answer tokens / decode_seconds
     statistics  rounds (target passes), drafted, accepted, acceptance = accepted / drafted; by position in the draft:
                 drafted_at, accepted_at, acceptance_by_position = accepted_at / drafted_at; rounds_by_length: how many
-                rounds drafted 0 tokens, 1, 2, ...; by_source: drafted and accepted of "model" and "ngram"; of the
-                guesses whose acceptance was predicted and that the target decided on judged, judged_kept,
+                rounds drafted 0 tokens, 1, 2, ...; by_source: drafted and accepted of "model", "ngram", "lookahead"; of
+                the guesses whose acceptance was predicted and that the target decided on judged, judged_kept,
                 judged_expected, and predicted_acceptance = judged_expected / judged beside judged_acceptance =
                 judged_kept / judged; tau = answer tokens / rounds; origins: how many tokens were draft, correction,
                 bonus, plain
-    drafting    drafter: the one used, "none" where the one asked for was not there; draft_length as asked for, a number
-                or "auto"; why: in words why that drafts little or pays, "" when there is nothing to say; outlook: what
+    drafting    drafter: the one used, never "auto", "none" where the one asked for was not there; draft_length as asked
+                for, a number or "auto"; why: in words why that source was chosen, and why it drafts little or pays, ""
+                when there is nothing to say; chosen: null where the source was named, else source (that wrote most of
+                the answer), promises (source and speed: how many times as fast as without speculation each was
+                expected to be), showed (what it came to), tried and left (others that wrote a part); outlook: what
                 guesses of the draft model promise on this machine, null without an automatic length or a draft model:
                 acceptance (predicted), break_even (the least acceptance that pays; null: none does), draft_length (the
                 best of fixed ones), speed_up (expected of that)
@@ -37,7 +40,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from localspec.chat.why import why_so_many
+from localspec.chat.why import why_drafted_so
 from localspec.terminal import visible_json
 
 if TYPE_CHECKING:
@@ -102,8 +105,9 @@ def _drafting(end: AnswerEnd) -> dict[str, Any]:
     return {
         "drafter": end.drafter,
         "draft_length": end.draft_length,
-        "why": why_so_many(end),
+        "why": why_drafted_so(end),
         "outlook": asdict(end.outlook) if end.outlook else None,
+        "chosen": asdict(end.chosen) if end.chosen else None,
     }
 
 

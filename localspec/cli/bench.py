@@ -28,8 +28,10 @@ arms, separated by commas; words joined by + make one arm:
   on          as the settings have it
   3           3 tokens a draft (0 to 31)
   auto        as many as pay, decided token by token
-  coupled     an acceptance rule: greedy, rejection, block, coupled, typical
-  ngram       a drafter: model, ngram, hybrid
+  coupled     an acceptance rule: greedy, rejection, block, coupled, or typical
+              (NOT the target's distribution)
+  ngram       a drafter: model, ngram, hybrid, tree, lookahead, cascade, pruned
+  choose      the drafter that promises most, for each answer (--drafter auto)
   t0.8        a temperature
   pair=NAME   another pair of models, loaded beside the first
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from localspec.chat.why import why_so_many
+from localspec.chat.why import why_drafted_so
+from localspec.decoding.drafter_names import WORDS
+from localspec.decoding.rules import lossy_words
 
 if TYPE_CHECKING:
     from localspec.chat.events import AnswerEnd
     from localspec.decoding.statistics import DecodingStatistics
-
-
-_SOURCES = {"model": "the draft model", "ngram": "the text", "hybrid": "the draft model and the text"}
 
 
 def figures_of_answer(end: AnswerEnd) -> str:
@@ -23,16 +22,17 @@ def figures_of_answer(end: AnswerEnd) -> str:
     parts.append(f"{read}, {_count(end.reused_tokens)} of them known" if end.reused_tokens else read)
     parts.append(f"context {_count(end.context_used)}/{_count(end.context_size)}")
     if not end.lossless:
-        parts.append(f"{end.acceptance} acceptance: NOT the target's distribution")
+        parts.append(lossy_words(end.acceptance))
     return "\n".join([" · ".join(parts), *_figures_of_drafting(end)])
 
 
 def _figures_of_drafting(end: AnswerEnd) -> list[str]:
     """Who guessed how much, what was expected of it, and why it was so much; nothing without speculation."""
+    why = why_drafted_so(end)
     if end.drafter == "none":
-        return []
+        return [why] if why else []
     statistics = end.statistics
-    parts = [f"guesses from {_SOURCES.get(end.drafter, end.drafter)}, draft length {end.draft_length}"]
+    parts = [f"guesses from {WORDS.get(end.drafter, end.drafter)}, draft length {end.draft_length}"]
     if statistics.drafted:
         parts.append(_lengths(statistics.rounds_by_length))
     if len(statistics.by_source) > 1:
@@ -41,7 +41,6 @@ def _figures_of_drafting(end: AnswerEnd) -> list[str]:
     if statistics.judged:
         predicted, real = statistics.predicted_acceptance, statistics.judged_acceptance
         parts.append(f"predicted {predicted:.0%}, came {real:.0%} (of {_count(statistics.judged)} judged)")
-    why = why_so_many(end)
     return [" · ".join(parts), *([why] if why else [])]
 
 

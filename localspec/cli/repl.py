@@ -15,6 +15,7 @@ from localspec.cli.line_reader import LineReader
 from localspec.cli.pairs.layout import sentence
 from localspec.decoding.acceptance import rule_for
 from localspec.decoding.rounds import Finish
+from localspec.decoding.rules import lossy_words
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import Loaded, LoadPair
 from localspec.errors import INTERRUPTED, ContextFullError, EngineDiedError, LocalspecError
@@ -90,7 +91,7 @@ class Repl:
             words = f"{self._loading.target.path.stem} answers{guesses}.\n/help lists the commands."
             self._terminal.note("\n".join(sentence(words)))
         if loaded.draft and not rule_for(self._settings.acceptance, self._settings.sampling()).lossless:
-            self._terminal.note(f"{self._settings.acceptance} acceptance: NOT the target's distribution")
+            self._terminal.note(lossy_words(self._settings.acceptance))
         while True:
             try:
                 self._take(self._reader.read())

@@ -61,9 +61,10 @@ class AnswerFacts:
         seed: the seed that was used.
         acceptance: the acceptance rule that was used, never "auto".
         lossless: whether that rule keeps the target's distribution.
-        drafter: where guesses came from: "model", "ngram", "hybrid" or "none"; "" while unknown.
+        drafter: where guesses came from, one of `drafter_names.DRAFTERS` but never "auto"; "" while unknown.
         draft_length: as it was asked for, a number or "auto"; None while unknown.
-        why: on the guesses of an automatic draft length, in words; "" when there is nothing to say.
+        why: on the source that was chosen and on the guesses of an automatic draft length, in words; "" when there is
+            nothing to say.
     """
 
     finish: str = "writing"

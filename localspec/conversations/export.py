@@ -16,9 +16,9 @@ version 1 had one `source` for all guesses of a round):
         facts           null for a question. Of an answer: finish ("end", "stop", "length", "context", "cancelled",
                         "failed", or "writing" when the program ended meanwhile), error, target, draft, statistics
                         (rounds, emitted, drafted, accepted; by position in the draft drafted_at, accepted_at; origins:
-                        how many tokens each origin has; by_source: drafted and accepted of "model" and "ngram";
-                        judged, judged_kept, judged_expected: guesses whose acceptance was predicted and that were
-                        decided on, kept, expected to be kept; seconds, target_seconds, draft_seconds),
+                        how many tokens each origin has; by_source: drafted and accepted of "model", "ngram",
+                        "lookahead"; judged, judged_kept, judged_expected: guesses whose acceptance was predicted and
+                        that were decided on, kept, expected to be kept; seconds, target_seconds, draft_seconds),
                         time_to_first_token, off_tokens_per_second, thinking_seconds, context_used, context_size, seed,
                         acceptance, lossless, drafter, draft_length (a number or "auto"), why (words on the length)
         rounds          null for a question. Of an answer, as far as they were kept: drafted, accepted, sources and

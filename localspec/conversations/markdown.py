@@ -8,6 +8,7 @@ from datetime import datetime
 from localspec.chat.events import Role
 from localspec.chat.thinking import split_thinking
 from localspec.conversations.conversation import AnswerFacts, Conversation, Entry, fenced
+from localspec.decoding.rules import lossy_words
 from localspec.terminal import visible
 
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<rest>.*)")
@@ -64,7 +65,7 @@ def _figures(facts: AnswerFacts) -> str:
     if facts.draft:
         parts.append(f"guessed by {_line(facts.draft)}")
     if not facts.lossless:
-        parts.append(f"{facts.acceptance} acceptance: NOT the target's distribution")
+        parts.append(lossy_words(facts.acceptance))
     return " · ".join(parts)
 
 

@@ -16,21 +16,24 @@ NEEDS_MODEL = frozenset({"model", "hybrid", "tree", "cascade", "pruned"})
 BRANCHING = frozenset({"tree", "lookahead"})
 """Drafters whose drafts may be trees, or bring tokens along that are no guesses: the target must be able to branch."""
 
+MODEL_ALONE = frozenset({"model", "pruned", "cascade"})
+"""Drafters all of whose guesses are a draft model's."""
+
 LOOKED_UP = frozenset({"ngram", "lookahead"})
 """Sources of single guesses that look them up; those of the others are a draft model's."""
 
 WORDS = {
-    CHOSEN: "whichever promises most, chosen for each answer",
+    CHOSEN: "the fastest, for each answer",
     "model": "the draft model",
-    "ngram": "the text",
+    "ngram": "the text itself",
     "hybrid": "the draft model and the text",
-    "tree": "the draft model and the text, several for one place",
+    "tree": "model and text, as a tree",
     "lookahead": "the target's own passes",
-    "cascade": "the draft model, which the text drafts for",
+    "cascade": "model, and the text for it",
     "pruned": "the target's own layers",
-    "none": "nobody",
+    "none": "nothing is guessed",
 }
-"""Where the guesses of each come from."""
+"""Where the guesses of each come from, in as few words as a form has room for."""
 
 _WITHOUT_MODEL = {"hybrid": "ngram", "tree": "ngram", "cascade": "ngram", "model": "none", "pruned": "none"}
 

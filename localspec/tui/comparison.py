@@ -9,6 +9,7 @@ from statistics import median
 from localspec.chat.events import AnswerEnd, AnswerRequest, SpeculationSettings
 from localspec.decoding.acceptance import rule_for
 from localspec.decoding.draft_length import FixedLength
+from localspec.decoding.rules import labelled
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.engine.messages import LoadPair
@@ -59,7 +60,7 @@ class Arm:
         guesses = {"auto": "as many guesses as pay", 1: "1 guess"}.get(
             speculation.draft_length, f"{speculation.draft_length} guesses"
         )
-        return f"speculation on: {guesses}, {speculation.acceptance}"
+        return f"speculation on: {guesses}, {labelled(speculation.acceptance)}"
 
 
 def comparable(request: AnswerRequest, context_size: int | None = None) -> AnswerRequest:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from localspec.decoding.drafter_names import WORDS
+from localspec.decoding.rules import NOT_THE_TARGETS
 from localspec.tui.figures import Figures
 from localspec.tui.speeds import NOW_SECONDS, STRETCH_SECONDS
 
@@ -45,7 +47,7 @@ EXPLANATIONS: Mapping[Figure, str] = {
     Figure.DRAFT: "Tokens guessed in the last round, and on average over the last 8. Auto decides before each guess "
     "whether it is worth its time here; none is a legal number.",
     Figure.SOURCES: "Guesses kept / made by the draft model, and by the text: what followed when it last stood "
-    "as it does now, which costs no pass.",
+    "as it does now, which costs no pass. Lookahead finds them in the target's own passes.",
     Figure.PREDICTED: "Guesses expected to be kept, of those the target decided on, and those really kept. Auto lives "
     "on this: close together, it knows what its guesses are worth.",
     Figure.ROUNDS: "One group a round, the newest last: guesses kept, then the target's own token: a correction, a "
@@ -54,7 +56,7 @@ EXPLANATIONS: Mapping[Figure, str] = {
     Figure.CONTEXT: "Tokens of the conversation that the target holds / tokens it can hold.",
     Figure.MEMORY: "Main memory of the engine and this app / of the machine. That of a graphics card is not in it.",
     Figure.RULE: "Which guesses are kept. Greedy, rejection, block and coupled leave the text exactly the target's "
-    "own; typical does not.",
+    f"own; typical does not: {NOT_THE_TARGETS}.",
 }
 """One line each; the order is that of the readout."""
 
@@ -101,6 +103,10 @@ def _draft(shown: Figures) -> str:
     return f"Rounds by tokens guessed: {counts}.{why}" if counts else ""
 
 
+def _sources(shown: Figures) -> str:
+    return f"This answer: guesses from {WORDS[shown.drafter]}." if shown.drafter in WORDS else ""
+
+
 def _predicted(shown: Figures) -> str:
     statistics = shown.statistics
     if not statistics.judged:
@@ -124,6 +130,7 @@ _NUMBERS: Mapping[Figure, Callable[[Figures], str]] = {
     Figure.ACCEPTANCE: _acceptance,
     Figure.TAU: _tau,
     Figure.DRAFT: _draft,
+    Figure.SOURCES: _sources,
     Figure.PREDICTED: _predicted,
     Figure.ROUNDS: _rounds,
 }

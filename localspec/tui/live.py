@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound
-from localspec.chat.why import why_so_many
+from localspec.chat.why import why_drafted_so
 from localspec.conversations.conversation import AnswerFacts
 from localspec.decoding.draft_length import AUTO
 from localspec.decoding.rounds import Origin
@@ -109,7 +109,7 @@ class _AnswerSoFar:
         self._statistics = end.statistics
         self._first_token_seconds = end.time_to_first_token
         self._context_used, self._context_size = end.context_used, end.context_size
-        self._drafter, self._automatic, self._why = end.drafter, end.draft_length == AUTO, why_so_many(end)
+        self._drafter, self._automatic, self._why = end.drafter, end.draft_length == AUTO, why_drafted_so(end)
         self._rule, self._lossless = end.acceptance, end.lossless
 
     def figures(self, off: float | None) -> Figures:

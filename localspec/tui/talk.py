@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Role
-from localspec.chat.why import why_so_many
+from localspec.chat.why import why_drafted_so
 from localspec.conversations.conversation import About, AnswerFacts, Attachment, Conversation, Entry
 from localspec.decoding.rounds import Finish
 from localspec.decoding.statistics import DecodingStatistics
@@ -183,7 +183,7 @@ class Talk:
                 lossless=end.lossless,
                 drafter=end.drafter,
                 draft_length=end.draft_length,
-                why=why_so_many(end),
+                why=why_drafted_so(end),
             )
         entry = self.conversation.change(writing.entry.id, text=writing.entry.text, facts=facts)
         self.writing = None

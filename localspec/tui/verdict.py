@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from localspec.chat.events import AnswerEnd
-from localspec.chat.why import why_so_many
+from localspec.chat.why import why_drafted_so
+from localspec.decoding.rules import LOSSY_RULES, lossy_words
 from localspec.decoding.statistics import DecodingStatistics
 from localspec.tui.comparison import Comparison, SpeedUp
 
@@ -126,15 +127,16 @@ def why_texts_differ(comparison: Comparison) -> str:
     if not comparison.same_target:
         return "Two targets wrote them."
     if not comparison.same_text_expected:
-        rules = {arm.request.speculation.acceptance for arm in comparison.arms}
-        return f"With {' and '.join(sorted(rules))} acceptance the text depends on the guesses."
+        rules = sorted({arm.request.speculation.acceptance for arm in comparison.arms})
+        lossy = "".join(f" {_sentence(lossy_words(rule))}." for rule in rules if rule in LOSSY_RULES)
+        return f"With {' and '.join(rules)} acceptance the text depends on the guesses.{lossy}"
     return "A wider pass rounds otherwise: where two tokens nearly tie, the other can win."
 
 
 def _of_nothing_guessed(end: AnswerEnd) -> str:
-    if end.drafter == "none":
+    if end.drafter == "none" and end.chosen is None:
         return "Nothing was guessed: there is no draft to guess with, so both sides did the same."
-    why = why_so_many(end)
+    why = why_drafted_so(end)
     return f"Nothing was guessed, so both sides did the same{f': {why}' if why else ''}."
 
 

@@ -112,7 +112,7 @@ def test_the_newest_rounds_are_those_that_stay() -> None:
 
 def test_the_line_warns_in_words() -> None:
     shown = line(SLOW, 120)
-    assert "NOT lossless" in shown
+    assert "NOT the target's distribution" in shown
     assert "context nearly full" in shown
     assert "speculation off" in line(OFF, 80, next_speculating=False)
     assert "next: speculation on" in line(OFF, 80)

@@ -162,10 +162,15 @@ class Findings:
 
     @property
     def fine(self) -> bool:
-        """Whether every part is there and none found anything."""
+        """Whether every part is there, none found anything, and the rule says itself that it is exact."""
         if self.draws is None or len(self.texts) < 2 or not self.caught:
             return False
-        return self.draws.fine and all(each.fine for each in self.texts) and all(each.fine for each in self.caught)
+        return (
+            self.draws.lossless
+            and self.draws.fine
+            and all(each.fine for each in self.texts)
+            and all(each.fine for each in self.caught)
+        )
 
     def take(self, step: str, content: Mapping[str, Any]) -> None:
         """Add a part, as `asdict` left it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from localspec.bench.losslessness.findings import ERROR_RATE, Caught, Divergence, Draws, Findings, Texts
+from localspec.decoding.rules import NOT_THE_TARGETS
 
 
 def lines_of(found: Findings) -> list[str]:
@@ -28,9 +29,11 @@ def verdict(found: Findings) -> list[str]:
             f"VERIFIED in {found.seconds:.0f} s: with speculation this pair writes",
             "what the target alone writes.",
         ]
-    if draws and not draws.fine and not draws.lossless:
+    if draws and not draws.lossless:
+        sampled, noise = _variations(draws)
         return [
-            f"NOT LOSSLESS: {draws.rule} acceptance does not keep the target's distribution.",
+            f"NOT LOSSLESS: what {draws.rule} acceptance writes is {NOT_THE_TARGETS}:",
+            f"total variation {sampled:.4f} where chance alone makes {noise:.4f} (p-value {draws.smallest:.1e}).",
             "That is so by design: it trades exactness for speed. The rules auto, rejection,",
             "block and coupled are exact.",
         ]
@@ -88,8 +91,8 @@ def _draws(draws: Draws) -> Iterator[str]:
     cut = sum(place.cut for place in places)
     yield f"Draws of the {draws.rule} rule from real rows: {drawn:,} at {len(places)} places"
     yield f"  ({cut} of them with nothing cut off but all beyond the likeliest tokens)"
-    mean = [sum(getattr(place, name) for place in places) / len(places) for name in ("tv_sampled", "tv_noise")]
-    yield f"  sampled against p: total variation {mean[0]:.4f}; chance alone makes {mean[1]:.4f}"
+    sampled, noise = _variations(draws)
+    yield f"  sampled against p: total variation {sampled:.4f}; chance alone makes {noise:.4f}"
     yield f"  p against q: {sum(place.tv_draft for place in places) / len(places):.4f}: so much the draft is off"
     examined, accepted = (sum(getattr(place, name) for place in places) for name in ("examined", "accepted"))
     if examined:
@@ -100,6 +103,13 @@ def _draws(draws: Draws) -> Iterator[str]:
     )
     yield f"  {tests} tests, smallest p-value {draws.smallest:.2g} after Holm's correction;"
     yield f"  below {ERROR_RATE:g} it fails: so often a right program would, all tests together"
+
+
+def _variations(draws: Draws) -> tuple[float, float]:
+    """Mean total variation between what was drawn and p, and what chance alone makes of it."""
+    places = draws.positions
+    sampled, noise = (sum(getattr(place, name) for place in places) for name in ("tv_sampled", "tv_noise"))
+    return sampled / len(places), noise / len(places)
 
 
 def _caught(caught: list[Caught]) -> Iterator[str]:

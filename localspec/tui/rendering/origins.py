@@ -10,17 +10,16 @@ from rich.segment import Segment
 from rich.style import Style
 
 from localspec.chat.events import AnswerRound, AnswerToken
+from localspec.decoding.drafter_names import LOOKED_UP
 from localspec.decoding.rounds import Origin
 from localspec.terminal import VisibleStream
 from localspec.tui.rendering.lines import BLANK, TAB, Line, breaks, wrapped
 from localspec.tui.rendering.palette import Palette
 
-_LOOKED_UP = "looked up"
-"""The manner of an accepted guess that was found in the text; that of any other token is its origin."""
-
 _NAMES = {
     Origin.DRAFT: "accepted guess",
-    _LOOKED_UP: "found in the text",
+    "ngram": "found in the text",
+    "lookahead": "found in earlier passes",
     Origin.CORRECTION: "correction",
     Origin.BONUS: "bonus",
     Origin.PLAIN: "without a guess",
@@ -38,18 +37,20 @@ class _Token:
 
     @property
     def manner(self) -> str:
-        """What it has in common with all that look like it: a key of `_NAMES`."""
-        found = self.token.origin is Origin.DRAFT and self.round.sources[self.round.path[self.place]] == "ngram"
-        return _LOOKED_UP if found else self.token.origin
+        """A key of `_NAMES`: of an accepted guess that was looked up its source, of any other token its origin."""
+        if self.token.origin is not Origin.DRAFT:
+            return self.token.origin
+        source = self.round.sources[self.round.path[self.place]]
+        return source if source in LOOKED_UP else Origin.DRAFT
 
     def style(self, palette: Palette) -> Style:
         """How it is shown."""
-        return palette.looked_up if self.manner == _LOOKED_UP else palette.origin(self.token.origin)
+        return palette.looked_up if self.manner in LOOKED_UP else palette.origin(self.token.origin)
 
     @property
     def guesser(self) -> str:
         """Who made the guess that it is, and how sure that was, in words."""
-        who = "found in the text" if self.manner == _LOOKED_UP else "by the model"
+        who = _NAMES[self.manner] if self.manner in LOOKED_UP else "by the model"
         predicted = self.round.predicted
         return f"{who} at {predicted[self.round.path[self.place]]:.0%}".replace("%", " %") if predicted else who
 

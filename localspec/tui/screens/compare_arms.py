@@ -17,7 +17,8 @@ from textual.widgets import Button, Input, Select, Static
 
 from localspec.chat.events import SpeculationSettings
 from localspec.decoding.draft_length import LONGEST_DRAFT, WantedLength
-from localspec.decoding.rules import ACCEPTANCE_RULES
+from localspec.decoding.drafter_names import CHOSEN
+from localspec.decoding.rules import ACCEPTANCE_RULES, LOSSY_RULES, lossy_words
 from localspec.terminal import visible
 from localspec.tui.comparison import Arm, Comparison, NamedPair, why_impossible
 from localspec.tui.screens.closing import ClosesOnce
@@ -25,7 +26,20 @@ from localspec.tui.widgets.drop_down import DropDown
 from localspec.tui.widgets.line_input import LineInput
 
 _SWITCH = (("on", True), ("off", False))
-_SOURCES = (("model and text", "hybrid"), ("draft model", "model"), ("text itself", "ngram"), ("nothing", "none"))
+_SOURCES = {
+    CHOSEN: "the fastest",
+    "hybrid": "model and text",
+    "model": "draft model",
+    "ngram": "text itself",
+    "tree": "model, as a tree",
+    "lookahead": "lookahead",
+    "cascade": "cascade",
+    "pruned": "own layers",
+    "none": "nothing",
+}
+"""Words for each drafter, as a column has room for them."""
+
+_RULE_WORDS = {rule: f"{rule} (not the target's)" for rule in LOSSY_RULES}
 
 
 class _Fields:
@@ -36,10 +50,15 @@ class _Fields:
         self._arm = arm
         self._pairs = {pair.name: pair for pair in pairs}
         self.on = DropDown(_SWITCH, value=speculation.enabled, allow_blank=False, compact=True)
-        self.drafter = DropDown(_SOURCES, value=speculation.drafter, allow_blank=False, compact=True)
+        self.drafter = DropDown(
+            [(words, name) for name, words in _SOURCES.items()],
+            value=speculation.drafter,
+            allow_blank=False,
+            compact=True,
+        )
         self.length = LineInput(str(speculation.draft_length), max_length=4, compact=True)
         self.acceptance = DropDown(
-            [(rule, rule) for rule in ACCEPTANCE_RULES],
+            [(_RULE_WORDS.get(rule, rule), rule) for rule in ACCEPTANCE_RULES],
             value=speculation.acceptance,
             allow_blank=False,
             compact=True,
@@ -168,6 +187,9 @@ class ArmsForm(ModalScreen[tuple[Arm, Arm] | None], ClosesOnce[tuple[Arm, Arm] |
         if self._problem:
             return f"✗ {self._problem}"
         first, second = (fields.arm for fields in self._fields)
+        lossy = {arm.request.speculation.acceptance for arm in (first, second)} & LOSSY_RULES
+        if lossy and first.request.sampling.temperature > 0:
+            return f"! {'. '.join(map(lossy_words, sorted(lossy)))}."
         if first == second:
             return "Both sides are the same: this will show how far the speed of equal runs differs."
         if not Comparison((first, second)).same_text_expected:

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label, Static
 
+from localspec.decoding.rules import LOSSY_RULES, lossy_words
 from localspec.errors import UsageError
 from localspec.settings import KEYS, Key, Settings
 from localspec.settings.choice import Choice
@@ -32,8 +33,6 @@ _SECTIONS = {
 }
 _ELSEWHERE = {"stats"}
 """A line of figures after each answer: the app always shows them."""
-
-_TYPICAL = "typical acceptance: the text is NOT drawn from the target's distribution"
 
 
 class SettingsScreen(ModalScreen[Settings | None], ClosesOnce[Settings | None]):
@@ -177,9 +176,9 @@ class SettingsScreen(ModalScreen[Settings | None], ClosesOnce[Settings | None]):
 
     def _warnings(self) -> list[str]:
         acceptance = self._fields["acceptance"]
-        typical = not acceptance.problem and acceptance.value == "typical"
+        rule = "" if acceptance.problem else str(acceptance.value)
         again = [title_of(field.key) for field in self._fields.values() if field.key.group == MACHINE and field.edited]
         return [
-            *([_TYPICAL] if typical else []),
+            *([f"{lossy_words(rule)}."] if rule in LOSSY_RULES else []),
             *([f"Saving loads the models again, for {', '.join(again)}."] if again else []),
         ]

@@ -6,12 +6,14 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from localspec.decoding.rules import NOT_THE_TARGETS
 from localspec.pairs.sizes import gigabytes
 from localspec.tui.explanations import EXPLANATIONS, Figure, MemoryUse, numbers_behind
 from localspec.tui.figures import Figures, Progress
 from localspec.tui.glyphs import Glyphs, large_number
 from localspec.tui.speeds import STRETCH_SECONDS
 from localspec.tui.widgets import figure_texts as texts
+from localspec.tui.widgets.guess_texts import by_source, legend
 from localspec.tui.widgets.rows import Row, Spans, apart, cells, drop_to, first_that_fits
 
 _INTRODUCTION = """\
@@ -25,7 +27,6 @@ _WHY, _EXTRA, _LEGEND, _MORE, _LINE, _DETAIL, _BAR = 7, 6, 5, 4, 3, 2, 1
 _LOW_PANEL = 20
 _FIRST_POSITIONS, _MOST_POSITIONS = 4, 8
 _STRIP_RANKS = (0, _DETAIL, _MORE, _EXTRA)
-_LEGEND_COLUMN = 15
 
 _OF_CHOSEN: Spans = (("the chosen answer", "strong"),)
 _CHOSEN = ((_OF_CHOSEN, (("Esc: the last", "muted"),)), (_OF_CHOSEN, ()), ((("chosen", "strong"),), ()))
@@ -207,14 +208,9 @@ class _Writer:
 
     def _sources(self) -> Iterator[Row]:
         """What came of the guesses of each source, where it need not be the draft model."""
-        if self._figures.drafter not in {"hybrid", "ngram"}:
-            return
-        counts = {source: (kept, drafted) for source, drafted, kept in self._figures.statistics.by_source}
-        model, text = (counts.get(source, (0, 0)) for source in ("model", "ngram"))
-        of_text: Spans = (("text ", "muted"), (f"{text[0]:,}/{text[1]:,}" if text[1] else "-", "plain"))
-        of_model: Spans = (("model ", "muted"), (f"{model[0]:,}/{model[1]:,}" if model[1] else "-", "plain"))
-        left, right = (of_model, of_text) if self._figures.drafter == "hybrid" else (of_text, ())
-        yield self._row(Figure.SOURCES, left, right, rank=_DETAIL)
+        found = by_source(self._figures)
+        if found:
+            yield self._row(Figure.SOURCES, *found, rank=_DETAIL)
 
     def _prediction(self) -> Iterator[Row]:
         """Whether guesses are kept as often as was expected; a row from the beginning, so that nothing moves."""
@@ -235,33 +231,7 @@ class _Writer:
         strip += [()] * (len(_STRIP_RANKS) - len(strip))
         for spans, rank in zip(strip, _STRIP_RANKS, strict=True):
             yield Row(spans, (Figure.ROUNDS,), rank=rank)
-        yield from self._legend()
-
-    def _legend(self) -> Iterator[Row]:
-        """What the signs of the strip mean and, where there is room, how many of each there were."""
-        statistics, glyphs = self._figures.statistics, self._glyphs
-        origins = dict(statistics.origins)
-        unused = statistics.drafted - statistics.accepted - origins.get("correction", 0)
-        legend = (
-            (glyphs.kept, "kept", "kept", origins.get("draft", 0)),
-            (glyphs.bonus, "bonus", "bonus", origins.get("bonus", 0)),
-            (glyphs.corrected, "corrected", "corrected", origins.get("correction", 0)),
-            (glyphs.unused, "unused", "muted", unused),
-            (glyphs.plain, "plain", "muted", origins.get("plain", 0)),
-        )
-        column = self._width // 2 - 1
-        if column < _LEGEND_COLUMN:
-            items: list[Spans] = [((glyph, style), (f" {word}", "muted")) for glyph, word, style, _ in legend]
-        else:
-            items = [
-                (
-                    (glyph, style),
-                    (f" {word}", "muted"),
-                    (f"{texts.thousands(count):>{column - 2 - len(word)}}", "plain"),
-                )
-                for glyph, word, style, count in legend
-            ]
-        for spans in texts.wrapped(items, self._width, gap="  "):
+        for spans in legend(self._figures.statistics, self._glyphs, self._width):
             yield Row(spans, (Figure.ROUNDS,), rank=_LEGEND)
 
     def _rest(self) -> Iterator[Row]:
@@ -303,7 +273,7 @@ class _Writer:
             yield self._row(Figure.RULE, name, (("lossless", "plain"),))
         else:
             yield self._row(Figure.RULE, name, (("NOT lossless", "bad"),))
-            yield self._row(Figure.RULE, (("not the target's own text", "bad"),))
+            yield self._row(Figure.RULE, ((NOT_THE_TARGETS, "bad"),))
 
     def _next_answer(self, *, speculating: bool) -> Iterator[Row]:
         if self._shown.next_speculating is not speculating:

@@ -12,19 +12,14 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Input, Label, Select, Static
 
+from localspec.decoding.drafter_names import WORDS
+from localspec.decoding.rules import labelled
 from localspec.errors import UsageError
 from localspec.settings import Key
 from localspec.settings.texts import text_of, title_of, value_of_text, words_of_default
 from localspec.tui.widgets.drop_down import DropDown
 from localspec.tui.widgets.line_input import LineInput
 
-_OPTION_WORDS = {
-    "typical": "typical: NOT the target's distribution",
-    "model": "model: the draft model",
-    "ngram": "ngram: the text itself",
-    "hybrid": "hybrid: the draft model and the text",
-    "none": "none: nothing is guessed",
-}
 _HOW_TO_WRITE = {
     "stop": 'none; several: ["one", "two"]; \\n: new line',
     "system": "the model's own, if it has one",
@@ -189,11 +184,18 @@ class SettingField(Horizontal):
         self._origin.update("edited" if self.edited else self.origin)
 
 
+def _words_of(key: Key, option: str) -> str:
+    """An option, with what it stands for where the word alone does not say."""
+    if key.name == "drafter":
+        return f"{option}: {WORDS[option]}"
+    return labelled(option) if key.name == "acceptance" else option
+
+
 def _editor(key: Key, value: Any) -> Input | Options | OnOff:
     if not key.kind.metavar:
         return OnOff(on=value)
     if key.kind.options:
-        words = [(_OPTION_WORDS.get(option, option), option) for option in key.kind.options]
+        words = [(_words_of(key, option), option) for option in key.kind.options]
         return Options(words, value=value, allow_blank=False, compact=True)
     placeholder = _HOW_TO_WRITE.get(key.name, words_of_default(key))
     return LineInput(text_of(value), placeholder=placeholder, compact=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from localspec.decoding.rules import NOT_THE_TARGETS
 from localspec.tui.figures import Figures, Progress
 from localspec.tui.glyphs import Glyphs, glyphs
 from localspec.tui.widgets import figure_texts as texts
@@ -104,7 +105,7 @@ def _parts(figures: Figures, signs: Glyphs, *, next_speculating: bool) -> Iterat
 
 def _warnings(figures: Figures, *, next_speculating: bool) -> Iterator[Spans]:
     if not figures.lossless:
-        yield (("NOT lossless", "bad"),)
+        yield ((NOT_THE_TARGETS, "bad"),)
     if (figures.context_share or 0) > texts.NEARLY_FULL:
         yield (("context nearly full", "bad"),)
     if next_speculating is not figures.speculating:
