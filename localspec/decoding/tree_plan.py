@@ -42,6 +42,11 @@ class TreePlan(DraftPlan, Protocol):
     worth while, best first, before they are drawn.
     """
 
+    @property
+    def predicts(self) -> bool:
+        """Whether its figures are this pair's."""
+        ...
+
     def expected(self, greatest: float) -> float:
         """The chance that the first guess for a place is kept, before it is drawn from a q of this `greatest`."""
         ...
@@ -79,6 +84,8 @@ class StoppingTreePlan(StoppingPlan):
         table: as `StoppingPlan`'s, as are `costs`, `calibrations`, `may_probe` and `room`.
         leaves_out: whether guesses may be left out after they were drawn.
     """
+
+    predicts = True
 
     def __init__(  # noqa: PLR0913 - the arguments of the chain's plan, and one
         self,
@@ -187,6 +194,8 @@ class FixedTreePlan(CountedPlan):
         tokens: their number.
         leaves_out: whether guesses may be left out after they were drawn.
     """
+
+    predicts = False
 
     def __init__(self, tokens: int, *, leaves_out: bool) -> None:
         super().__init__(tokens)

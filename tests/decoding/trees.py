@@ -44,6 +44,7 @@ class ShapedPlan:
     """A `TreePlan` that makes a tree of a shape, whatever it is worth."""
 
     predictions: tuple[Prediction, ...] = ()
+    predicts = False
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape

@@ -277,7 +277,7 @@ class _Growing:
             tuple(node.token for node in nodes),
             tuple(node.q for node in nodes),
             tuple(node.source for node in nodes),
-            tuple(node.prediction for node in nodes) if self._plan.predictions else (),
+            tuple(node.prediction for node in nodes) if self._plan.predicts else (),
             tuple(self._model.passes),
             () if parents == tuple(range(-1, len(nodes) - 1)) else parents,
         )
