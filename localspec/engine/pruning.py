@@ -17,7 +17,7 @@ from localspec.decoding.drafters.model_source import draft_sampling
 from localspec.decoding.prefill import prefill
 from localspec.decoding.sampling import to_distribution
 from localspec.engine.prunings import BeginPruning, Cut, JudgeCut, JudgedCut, KeepCut, KeptCut, PruningBegun
-from localspec.errors import LocalspecError, ModelFileError
+from localspec.errors import LocalspecError, ModelFileError, UsageError
 from localspec.llama.context import Context
 from localspec.llama.context_options import MOST_ROWS, ContextOptions
 from localspec.llama.model import Model, ModelOptions
@@ -106,9 +106,12 @@ class Pruning:
         """Make a draft, judge it and remove it.
 
         Raises:
+            UsageError: no layer would be left, at which llama.cpp ends the process.
             LocalspecError: it was cancelled, or the draft cannot be written.
             OutOfMemoryError: it does not fit beside the target.
         """
+        if len(request.cut.dropped) >= self._target.model.layers:
+            raise UsageError("A draft needs a layer at least")
         draft = self._request.folder / "draft.gguf"
         try:
             self._write(request.cut, draft, "tried by localspec prune", tell)

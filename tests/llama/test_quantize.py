@@ -9,8 +9,10 @@ from localspec.errors import LocalspecError, ModelFileError, UsageError
 from localspec.llama.bindings import low
 from localspec.llama.context import Context
 from localspec.llama.context_options import ContextOptions
+from localspec.llama.gguf_start import PRUNED_KEY
 from localspec.llama.model import Model
-from localspec.llama.quantize import FILE_TYPES, TENSOR_TYPES, quantize
+from localspec.llama.quantize import FILE_TYPES, TENSOR_TYPES, prune, quantize
+from localspec.llama.vocabulary import first_vocabulary_difference
 
 
 def test_a_copy_is_another_model_with_the_same_tokenizer(
@@ -87,3 +89,36 @@ def test_a_full_disk_is_told(smollm2_path: Path, tmp_path: Path) -> None:
 def test_the_types_are_llama_cpps_own() -> None:
     assert FILE_TYPES["Q4_K_M"] == low.LLAMA_FTYPE_MOSTLY_Q4_K_M
     assert TENSOR_TYPES["Q8_0"] == low.GGML_TYPE_Q8_0
+
+
+def test_a_pruned_copy_has_fewer_layers_the_same_tokenizer_and_says_what_it_is(
+    smollm2_path: Path, smollm2_model: Model, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.gguf"
+    prune(smollm2_path, copy, [12, 3, 13], "made for a test, " + "x" * 200)
+    with Model(copy) as model, Context(model, ContextOptions(length=64, threads=1)) as context:
+        assert model.layers == smollm2_model.layers - 3
+        assert model.size_bytes < smollm2_model.size_bytes
+        assert first_vocabulary_difference(smollm2_model, model) is None
+        assert model.metadata[PRUNED_KEY].startswith("made for a test, x")
+        assert context.evaluate([1, 2], 1).shape == (1, 49_152)
+    assert list(tmp_path.iterdir()) == [copy]
+
+
+def test_a_copy_that_lacks_no_layer_computes_the_same(
+    smollm2_path: Path, smollm2_target: Context, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.gguf"
+    prune(smollm2_path, copy, [], "")
+    with Model(copy) as model, Context(model, ContextOptions(length=64, threads=1)) as context:
+        assert (context.evaluate([1, 4093], 1) == smollm2_target.evaluate([1, 4093], 1)).all()
+
+
+def test_a_pruned_copy_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no model file"):
+        prune(tmp_path / "nothing.gguf", tmp_path / "copy.gguf", [1], "")
+    text = tmp_path / "text.gguf"
+    text.write_text("text")
+    with pytest.raises(UsageError, match="not a GGUF"):
+        prune(text, tmp_path / "copy.gguf", [1], "")
+    assert list(tmp_path.iterdir()) == [text]

@@ -139,12 +139,12 @@ class Search:
         return sorted(groups, key=harms.__getitem__)
 
     def _grow(self, ranked: Sequence[tuple[int, ...]], file_type: str | None) -> None:
-        """Leave out ever more of the least harmful ones, until not even guesses at no cost could make up for it."""
+        """Leave out ever more of the least harmful ones, until guesses so often wrong would not win at no cost."""
         for count in _sizes(len(ranked)):
             if self._spent > self._seconds * _FOR_SETS:
                 return
             agreement = self._try(_without(ranked[:count], file_type)).judged.agreement
-            if best_guessing(agreement, self._space.curve, 0.0).speed_up <= self._best.speed_up:
+            if best_guessing(agreement, self._space.curve, 0.0).speed_up <= max(1.0, self._best.speed_up):
                 return
 
     def _improve(self, ranked: Sequence[tuple[int, ...]]) -> None:

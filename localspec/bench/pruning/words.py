@@ -10,7 +10,7 @@ from localspec.bench.pruning.search import WORTH_KEEPING, Tried
 from localspec.pairs.pair import Pair
 
 _HEAD = ("left out", "weights", "size", "kept", "step", "best", "as fast")
-_LONGEST_CUT = 30
+_LONGEST_CUT = 26
 
 
 def pruning_lines(result: PruningResult, pair: Pair | None) -> list[str]:
@@ -70,7 +70,8 @@ def _row(tried: Tried) -> tuple[str, ...]:
     judged, best = tried.judged, tried.best
     words = cut_words(judged.cut)
     if len(words) > _LONGEST_CUT:
-        words = f"{words[: _LONGEST_CUT - 2]}… ({len(judged.cut.dropped)})"
+        begin = words[: _LONGEST_CUT - 6].rstrip(" ,-")
+        words = f"{begin}… ({len(judged.cut.dropped)})"
     return (
         words,
         judged.cut.file_type or "as is",
