@@ -70,11 +70,10 @@ class AnswerGuesses:
         """Learn from a round how fast its source is."""
         if not isinstance(self.length, AdaptiveLength):
             return
-        plain_seconds = self.length.costs.target(1)
         if isinstance(self._followed_by, SourceChoice):
-            self._followed_by.observe(finished, plain_seconds)
+            self._followed_by.observe(finished, self.length.costs)
         elif self._followed_by is not None:
-            self._followed_by.observe(self.drafter.name, finished, plain_seconds)
+            self._followed_by.observe(self.drafter.name, finished, self.length.costs)
 
     def finish(self) -> Chosen | None:
         """The answer is over; says which source was chosen for it, where there was a choice."""

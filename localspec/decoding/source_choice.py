@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from localspec.decoding.pass_costs import PassCosts
 from localspec.decoding.rounds import Round
 from localspec.decoding.source_speeds import STRETCH, SourceSpeeds
 
@@ -90,20 +91,23 @@ class SourceWatch:
         self._stretch = _Written()
         self.written: dict[str, _Written] = {}
 
-    def observe(self, source: str, finished: Round, plain_seconds: float) -> float:
+    def observe(self, source: str, finished: Round, costs: PassCosts) -> float:
         """Count a round.
+
+        Its passes count as long as they usually take: what else the machine had to do is no fault of the source.
 
         Args:
             source: that drafted.
             finished: the round.
-            plain_seconds: of the target's pass over one token, by now.
+            costs: of passes, by now.
 
         Returns:
             In how many times the time that one token takes without speculation it was written.
         """
+        beside = max(0.0, finished.seconds - finished.target_seconds - finished.draft_seconds)
         if not finished.drafted:
-            self.speeds.plain(finished.seconds - finished.target_seconds - finished.draft_seconds)
-        tokens, times = len(finished.tokens), finished.seconds / (plain_seconds + self.speeds.beside)
+            self.speeds.plain(beside)
+        tokens, times = len(finished.tokens), (costs.round(finished) + beside) / (costs.target(1) + self.speeds.beside)
         self.written.setdefault(source, _Written()).add(tokens, times)
         if source != self._source:
             # Its first round says little: it read what others had written meanwhile.
@@ -154,15 +158,10 @@ class SourceChoice:
         """The source of the next draft."""
         return self._current
 
-    def observe(self, finished: Round, plain_seconds: float) -> None:
-        """Learn from a round that `current` drafted.
-
-        Args:
-            finished: the round.
-            plain_seconds: of the target's pass over one token, by now.
-        """
+    def observe(self, finished: Round, costs: PassCosts) -> None:
+        """Learn from a round that `current` drafted, `costs` being those of passes by now."""
         tokens = len(finished.tokens)
-        times = self._watch.observe(self._current, finished, plain_seconds)
+        times = self._watch.observe(self._current, finished, costs)
         self._tokens += tokens
         if self._current == self._best and not self._changed:
             self._save(_EXPLORING * times)
@@ -213,11 +212,11 @@ class SourceChoice:
         """Go on with the best, or let another show for a stretch what it can do."""
         before = self._current
         ranked = self._ranked()
-        first, best = ranked[0], self._speed(self._best)
-        now = next(each for each in ranked if each.source == self._best)
-        if first.source != self._best and (self._rank(first) > _CLEARLY * self._rank(now) or best < _LEAST):
-            self._left.append(self._best)
-            self._best = first.source
+        first, now = ranked[0], next(each for each in ranked if each.source == self._best)
+        if self._rank(first) > _CLEARLY * self._rank(now):
+            self._leave_for(first.source)
+        elif now.speed < _LEAST:
+            self._leave_for(NONE)
         # A stretch of the best one comes between two others: it is what they are compared with.
         trying = self._worth_trying() if before == self._best else None
         if trying:
@@ -225,6 +224,10 @@ class SourceChoice:
         self._current = trying or self._best
         self._changed = self._current != before
         self._tokens, self._lost = 0, 0.0
+
+    def _leave_for(self, source: str) -> None:
+        self._left.append(self._best)
+        self._best = source
 
     def _worth_trying(self) -> str | None:
         """The source that may well be faster than the best, if what it will probably lose was saved up."""
