@@ -19,9 +19,9 @@ from localspec.bench.losslessness.planted import BLOCK_ERRORS, REJECTION_ERRORS
 from localspec.bench.losslessness.verification import verify
 from localspec.bench.losslessness.words import lines_of, verdict
 from localspec.cli import main
+from localspec.decoding.rules import NOT_THE_TARGETS
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.messages import LoadPair, ModelSettings
-from localspec.decoding.rules import NOT_THE_TARGETS
 from localspec.errors import EngineDiedError, LocalspecError
 
 
