@@ -71,8 +71,8 @@ def test_candidates_share_what_they_have_in_common() -> None:
     assert [(each.token, each.parent) for each in tree] == [(2, -1), (3, 0), (5, 0), (6, -1), (7, 3)]
 
 
-def test_what_stands_in_the_text_is_tried_first() -> None:
-    found, written = Ngram((1, 2, 3), found=[9, 9]), Ngram((1, 4, 5), written=[5])
+def test_what_speaks_for_it_more_is_tried_first() -> None:
+    found, written = Ngram((1, 2, 3), found=[9]), Ngram((1, 4, 5), written=[5])
 
     tree = candidate_tree([found, written], ())
 
@@ -80,7 +80,15 @@ def test_what_stands_in_the_text_is_tried_first() -> None:
     assert [each.written for each in tree] == [True, True, False, False]
     assert tree[0].level == level(Standing.WRITTEN, Order.FIRST, 0)
     assert tree[1].level == level(Standing.WRITTEN, Order.ALONE, 1)
-    assert tree[2].level == level(Standing.FOUND_AGAIN, Order.LATER, 0)
+    assert tree[2].level == level(Standing.FOUND, Order.LATER, 0)
+
+
+def test_what_was_found_again_stands_above_what_was_written_once() -> None:
+    found, written = Ngram((1, 2, 3), found=[8, 9]), Ngram((1, 4, 5), written=[5])
+
+    assert [each.token for each in candidate_tree([written, found], ())] == [2, 3, 4, 5]
+    again = Ngram((1, 4, 5), written=[5, 7])
+    assert [each.token for each in candidate_tree([found, again], ())] == [4, 5, 2, 3]
 
 
 def test_nothing_follows_an_end_token() -> None:

@@ -117,9 +117,11 @@ class _Node:
 
     @property
     def standing(self) -> Standing:
-        if self.written:
-            return Standing.WRITTEN if self.written == 1 else Standing.WRITTEN_AGAIN
-        return Standing.FOUND if self.found == 1 else Standing.FOUND_AGAIN
+        if self.written > 1:
+            return Standing.WRITTEN_AGAIN
+        if self.found > 1:
+            return Standing.FOUND_AGAIN
+        return Standing.WRITTEN if self.written else Standing.FOUND
 
 
 def candidate_tree(ngrams: Sequence[Ngram], end_tokens: Container[int]) -> list[Candidate]:

@@ -9,15 +9,20 @@ from localspec.decoding.drafters.jacobi_window import WindowShape
 
 WINDOWS: Mapping[WindowShape, float] = MappingProxyType(
     {
-        WindowShape(3, 3): 0.10,
-        WindowShape(5, 3): 0.15,
-        WindowShape(7, 3): 0.18,
-        WindowShape(5, 4): 0.22,
-        WindowShape(7, 4): 0.26,
-        WindowShape(5, 5): 0.25,
+        WindowShape(3, 3): 0.12,
+        WindowShape(5, 3): 0.17,
+        WindowShape(7, 3): 0.20,
+        WindowShape(5, 4): 0.19,
+        WindowShape(7, 4): 0.21,
+        WindowShape(5, 5): 0.18,
     }
 )
-"""Windows to choose from, and the tokens a round that each is expected to bring."""
+"""Windows to choose from, and the tokens a round that each is expected to bring beyond what the text itself brings.
+
+Measured on SmolLM2-135M (see `lookahead_levels`); the smallest is estimated. With (7, 3) and ten guesses a round there
+were 1.78 tokens a round at temperature 0 and 1.33 at 0.8; without a window, with the n-grams of the text alone, there
+were 1.31 and 1.13.
+"""
 
 _AT_FIRST = 2.0
 """Tokens' time that windows may lose before they have brought anything."""
