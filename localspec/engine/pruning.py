@@ -181,14 +181,17 @@ class Pruning:
             raise ModelFileError("A draft is of no use", "Without these layers it puts out no numbers.") from error
 
     def _step(self, draft: Context) -> float:
-        """A step of the draft over a pass of the target, in turn: whatever slows the machine slows both."""
+        """A step of the draft over a pass of the target, made in turn: whatever slows the machine slows both.
+
+        The quickest of each counts: other programs make a pass longer, never shorter, and a median tells of them.
+        """
         seconds: list[list[float]] = [[], []]
         for _ in range(_STEPS):
             for each, context in zip(seconds, (draft, self._target), strict=True):
                 if context.length == context.capacity:
                     context.truncate(context.length - _STEPS)
                 each.append(one_pass(context, context.tokens[-1:], rows=1))
-        step, single = (statistics.median(each[1:]) for each in seconds)
+        step, single = (min(each[1:]) for each in seconds)
         return step / single
 
     def _options(self) -> ContextOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import signal
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 from localspec import locations
+from localspec.bench.pruning import running
 from localspec.bench.pruning.running import trial_folder
 from localspec.cli import main
 from localspec.engine.client import EngineClient
@@ -22,6 +24,8 @@ from localspec.errors import EngineDiedError
 from localspec.pairs.gguf_bytes import LocalFile
 from localspec.pairs.gguf_reading import read_header
 from localspec.pairs.pruned import pruned_draft_of
+from tests.bench.test_pruning_search import STEEP
+from tests.bench.test_pruning_words import result
 
 SHORT = ["--quick", "--minutes", "0.001", "--threads", "1", "--context", "256", "--temperature", "0"]
 
@@ -33,13 +37,16 @@ def own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main([*arguments]) == 0
-    return capsys.readouterr().out
+    code = main([*arguments])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return out
 
 
 def test_the_best_draft_is_kept_as_a_pair_that_writes_the_same_text(
-    smollm2_path: Path, capsys: pytest.CaptureFixture[str]
+    smollm2_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     found = json.loads(told(capsys, "prune", str(smollm2_path), *SHORT, "--keep-best", "--json"))
     assert found["schema"] == 1
     best = found["finalists"][0]
@@ -68,7 +75,7 @@ def test_the_best_draft_is_kept_as_a_pair_that_writes_the_same_text(
 def test_where_nothing_pays_nothing_is_written(
     smollm2_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("localspec.bench.pruning.result.WORTH_KEEPING", float("inf"))
+    monkeypatch.setattr(running, "find_best", lambda *_: result(STEEP))
     text = told(capsys, "prune", str(smollm2_path), *SHORT)
     assert "Nothing pays on this machine" in text
     assert "Nothing was written" in text

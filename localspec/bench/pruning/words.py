@@ -50,6 +50,7 @@ def _singles(result: PruningResult) -> list[str]:
     singles = [each for each in result.tried if _is_single(each) and not each.judged.trouble]
     if not singles:
         return []
+    singles.sort(key=lambda each: each.judged.cut.dropped)
     told = ", ".join(f"{cut_words(each.judged.cut)}: {each.judged.agreement:.0%}" for each in singles)
     wrapped = textwrap.wrap(f"Left out by itself, kept: {told}.", 78, subsequent_indent="  ", break_on_hyphens=False)
     return [*wrapped, ""]
