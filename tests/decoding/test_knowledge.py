@@ -70,6 +70,18 @@ def test_what_is_known_survives_being_written_down() -> None:
     assert (other.moves == knowledge.moves).all()
 
 
+def test_what_was_written_before_there_were_trees_is_still_known() -> None:
+    state = experienced().state()
+    for source in ("model beside", "ngram beside"):
+        del state["calibrations"][source]
+
+    other = Knowledge()
+    other.restore(state)
+
+    assert other.calibrations["model"].state() == state["calibrations"]["model"]
+    assert other.calibrations["model beside"].state() == Knowledge().calibrations["model beside"].state()
+
+
 def _without(key: str) -> Callable[[dict[str, Any]], Any]:
     return lambda state: {name: value for name, value in state.items() if name != key}
 

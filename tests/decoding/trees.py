@@ -32,12 +32,14 @@ class Shape:
         beside: guesses that it goes on from.
         leaves: guesses added in the end.
         looked_up: tokens taken from the lookup before the model's.
+        trust: the chance that a looked-up token is kept; of a sibling of the model's it is 0.4.
     """
 
     spine: int = 2
     beside: int = 1
     leaves: int = 1
     looked_up: int = 0
+    trust: float = 0.5
 
 
 class ShapedPlan:
@@ -75,8 +77,7 @@ class ShapedPlan:
         return 0.9
 
     def predicted(self, source: str, level: int, rank: int) -> Prediction:
-        """A lookup's token goes before a sibling of the model's."""
-        return Prediction(level, 0.5 if source == "ngram" else 0.4, rank)
+        return Prediction(level, self._shape.trust if source == "ngram" else 0.4 if rank else 0.7, rank)
 
     def reads(self, reaches: Sequence[Reach], unread: int) -> int:
         return min(len(reaches), self._shape.beside - self._grown, 1)
