@@ -60,7 +60,9 @@ class Arm:
         guesses = {"auto": "as many guesses as pay", 1: "1 guess"}.get(
             speculation.draft_length, f"{speculation.draft_length} guesses"
         )
-        return f"speculation on: {guesses}, {labelled(speculation.acceptance)}"
+        # At temperature 0 all rules are greedy, which is exact.
+        exact = self.request.sampling.temperature == 0
+        return f"speculation on: {guesses}, {speculation.acceptance if exact else labelled(speculation.acceptance)}"
 
 
 def comparable(request: AnswerRequest, context_size: int | None = None) -> AnswerRequest:
