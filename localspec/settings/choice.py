@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+from localspec.errors import UsageError
 from localspec.pairs import demo
 from localspec.pairs.catalog import load_catalog
 from localspec.pairs.choosing import FirstChoice, first_choice, paths_of
 from localspec.pairs.machine_memory import machine_memory
 from localspec.pairs.progress import Meter, never
+from localspec.pairs.pruned import pruned_draft_of
 from localspec.settings.kept import Kept, keep_settings, kept_settings
 from localspec.settings.keys import Settings
 from localspec.settings.overrides import differences, plain
@@ -70,6 +72,7 @@ class Choice:
         layers: where the settings come from.
         kept_as: what `kept_settings` calls it.
         trouble: what of the kept settings could not be used, for the person; mostly "".
+        draft: the pair's own draft, loaded or not; None when it has none.
     """
 
     name: str
@@ -78,18 +81,26 @@ class Choice:
     layers: Layers
     kept_as: str
     trouble: str = ""
+    draft: Path | None = None
 
     def with_settings(self, settings: Settings) -> Choice:
-        """The same files with other settings."""
-        draft = None if self.loading.draft is None else self.loading.draft.path
-        return replace(self, settings=settings, loading=settings.loading(self.loading.target.path, draft))
+        """The same files with other settings; another draft where the target's own layers are to guess, or no longer.
+
+        Raises:
+            UsageError: there is no draft made of them.
+        """
+        target, loaded = self.loading.target.path, self.loading.draft
+        own = None if loaded is None else self.draft or loaded.path
+        return replace(self, settings=settings, loading=settings.loading(target, _draft_for(settings, target, own)))
 
     def keeping(self, settings: Settings) -> Choice:
         """The same files with other settings, which are kept for the next time this pair runs.
 
         Raises:
             LocalspecError: they cannot be kept.
+            UsageError: as `with_settings`; then nothing was kept.
         """
+        changed = self.with_settings(settings)
         # What a flag or a variable hides just now is there again without it, unless it was changed, too.
         flags, environment, _ = self.layers.sources
         hidden = {
@@ -100,7 +111,7 @@ class Choice:
         kept = {name: getattr(settings, name) for name in differences(settings, self.without_kept)} | hidden
         keep_settings(self.kept_as, {name: plain(value) for name, value in kept.items()})
         layers = replace(self.layers, kept=kept)
-        return replace(self.with_settings(settings), layers=layers)
+        return replace(changed, layers=layers)
 
     @property
     def without_kept(self) -> Settings:
@@ -137,8 +148,8 @@ def choice_of_pair(
     layers, trouble = _layers(sources, pair.name, _recommended(pair))
     settings = layers.settings()
     target, draft = paths_of(pair, Meter(report, cancelled))
-    loading = settings.loading(target, draft if settings.needs_draft or draft_always else None)
-    return Choice(pair.name, settings, loading, layers, pair.name, trouble)
+    used = _draft_for(settings, target, draft) if settings.needs_draft or draft_always else None
+    return Choice(pair.name, settings, settings.loading(target, used), layers, pair.name, trouble, draft)
 
 
 def choice_of_demo(sources: Sources, *, draft_always: bool = False) -> Choice:
@@ -151,8 +162,9 @@ def choice_of_demo(sources: Sources, *, draft_always: bool = False) -> Choice:
     layers, trouble = _layers(sources, demo.NAME, demo.RECOMMENDED)
     settings = layers.settings()
     target = demo.demo_target()
-    loading = settings.loading(target, demo.demo_draft(target) if settings.needs_draft or draft_always else None)
-    return Choice(demo.NAME, settings, loading, layers, demo.NAME, trouble)
+    draft = demo.demo_draft(target) if settings.needs_draft or draft_always else None
+    used = _draft_for(settings, target, draft) if draft else None
+    return Choice(demo.NAME, settings, settings.loading(target, used), layers, demo.NAME, trouble, draft)
 
 
 def choice_of_files(sources: Sources, *, draft_always: bool = False) -> Choice:
@@ -165,8 +177,8 @@ def choice_of_files(sources: Sources, *, draft_always: bool = False) -> Choice:
     kept_as = str(target.absolute())
     layers, trouble = _layers(sources, kept_as, {})
     settings = layers.settings()
-    loading = settings.loading(target, settings.draft if settings.needs_draft or draft_always else None)
-    return Choice(target.name, settings, loading, layers, kept_as, trouble)
+    used = _draft_for(settings, target, settings.draft) if settings.needs_draft or draft_always else None
+    return Choice(target.name, settings, settings.loading(target, used), layers, kept_as, trouble, settings.draft)
 
 
 def first_choice_without_asking(
@@ -211,6 +223,24 @@ def settings_for(sources: Sources, pair: Pair) -> Settings:
     """
     layers, _ = _layers(sources, pair.name, _recommended(pair))
     return layers.settings()
+
+
+def _draft_for(settings: Settings, target: Path, draft: Path | None) -> Path | None:
+    """The file to draft with: the pair's own, or what `localspec prune` made of the target where that is wanted.
+
+    Raises:
+        UsageError: it is wanted, and was not made.
+    """
+    if settings.drafter != "pruned" or not settings.speculates:
+        return draft
+    found = pruned_draft_of(target)
+    if found is None:
+        raise UsageError(
+            f"There is no draft made of the layers of {target.name}",
+            "The drafter pruned needs one.",
+            f"Make it: localspec prune {target}. Or take another drafter.",
+        )
+    return found
 
 
 def _recommended(pair: Pair) -> dict[str, object]:

@@ -12,6 +12,8 @@ from localspec.errors import DownloadStoppedError, LocalspecError, UsageError
 from localspec.pairs import demo
 from localspec.pairs.catalog import load_catalog
 from localspec.pairs.choosing import FirstChoice
+from localspec.pairs.progress import Meter
+from localspec.pairs.pruned import named_target, pruned_name, pruned_path, remember_pruned
 from localspec.settings import Settings, Sources, from_file
 from localspec.settings.choice import (
     Choice,
@@ -144,3 +146,25 @@ def test_the_settings_file_is_weaker_than_what_was_changed_in_the_app(tmp_path: 
     keep_settings("demo", {"temperature": 0.3})
     settings = choice_of_demo(sources(file=from_file(file))).settings
     assert (settings.temperature, settings.top_k) == (0.3, 4)
+
+
+def test_the_targets_own_layers_draft_where_they_were_pruned_and_the_pairs_own_draft_comes_back(tmp_path: Path) -> None:
+    asked = sources({"drafter": "pruned"})
+    with pytest.raises(UsageError, match="no draft made of the layers") as refused:
+        choice_of_demo(asked)
+    assert "localspec prune" in refused.value.hint
+    hybrid = choice_of_demo(sources(), draft_always=True)
+    with pytest.raises(UsageError):
+        hybrid.keeping(Settings(drafter="pruned"))
+    assert kept_settings("demo").values == {}
+    target = named_target("demo", Meter(lambda _: None, lambda: False))
+    made = pruned_path(pruned_name(target, load_catalog()))
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_bytes(b"GGUF")
+    remember_pruned(made.stem, target, 1, "")
+    pruned = choice_of_demo(asked)
+    assert pruned.loading.draft is not None
+    assert pruned.loading.draft.path == made
+    again = pruned.with_settings(Settings(drafter="hybrid"))
+    assert again.loading.draft == hybrid.loading.draft
+    assert choice_of_demo(sources({"drafter": "pruned", "speculation": False})).loading.draft is None

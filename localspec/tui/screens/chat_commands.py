@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from localspec.conversations.conversation import Entry
-from localspec.errors import HistoryError, LocalspecError
+from localspec.errors import HistoryError, LocalspecError, UsageError
 from localspec.settings import Settings
 from localspec.tui.actions import Action
 from localspec.tui.clipboard import copy
@@ -214,6 +214,11 @@ class ChatCommands(ScreenCommands):
         screen = SettingsScreen(choice.with_settings(self.answering.settings), self.answering.talk.about.settings)
         changed = await self.app.push_screen_wait(screen)
         if changed is None:
+            return
+        try:
+            choice.with_settings(changed)
+        except UsageError as error:
+            self.notify(str(error), severity="error", markup=False)
             return
         kept = self._keep(choice, changed)
         self.answering.settings = changed
