@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import textwrap
 
 from localspec.bench.explaining.words import counted, paragraph, size, table
@@ -20,10 +21,11 @@ def pruning_lines(result: PruningResult, pair: Pair | None) -> list[str]:
         result: what was found.
         pair: what was made of it; None when nothing was kept.
     """
+    singles = _groups(result)
     return [
         *paragraph(_judged_by(result)),
-        *_singles(result),
-        *_sets("Sets of them:", [each for each in result.tried if not _is_single(each)]),
+        *_singles(singles),
+        *_sets("Sets of them:", [each for each in result.tried if each not in singles]),
         *_sets("The best, judged by other texts:", list(result.finalists)),
         *_troubles(result),
         *paragraph(_verdict(result)),
@@ -46,18 +48,27 @@ def _judged_by(result: PruningResult) -> str:
     )
 
 
-def _singles(result: PruningResult) -> list[str]:
-    singles = [each for each in result.tried if _is_single(each) and not each.judged.trouble]
-    if not singles:
+def _groups(result: PruningResult) -> list[Tried]:
+    """Layers that were left out by themselves, or with their neighbours where the time was short."""
+    runs = [each for each in result.tried if _is_run(each)]
+    if not runs:
         return []
-    singles.sort(key=lambda each: each.judged.cut.dropped)
-    told = ", ".join(f"{cut_words(each.judged.cut)}: {each.judged.agreement:.0%}" for each in singles)
+    usual = statistics.mode(len(each.judged.cut.dropped) for each in runs)
+    groups = [each for each in runs if len(each.judged.cut.dropped) <= usual]
+    return sorted(groups, key=lambda each: each.judged.cut.dropped)
+
+
+def _singles(groups: list[Tried]) -> list[str]:
+    usable = [each for each in groups if not each.judged.trouble]
+    if not usable:
+        return []
+    told = ", ".join(f"{cut_words(each.judged.cut)}: {each.judged.agreement:.0%}" for each in usable)
     wrapped = textwrap.wrap(f"Left out by itself, kept: {told}.", 78, subsequent_indent="  ", break_on_hyphens=False)
     return [*wrapped, ""]
 
 
-def _is_single(tried: Tried) -> bool:
-    """Whether one layer, or neighbours, are all that the draft lacks."""
+def _is_run(tried: Tried) -> bool:
+    """Whether the draft lacks one layer, or neighbours, and nothing else."""
     cut = tried.judged.cut
     return cut.file_type is None and bool(cut.dropped) and "," not in cut_words(cut)
 
