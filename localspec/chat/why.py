@@ -34,7 +34,7 @@ def why_this_source(chosen: Chosen | None) -> str:
     if chosen.source == "none":
         words = ["nothing guessed: no source is expected to be faster than none"]
     if others:
-        words.append(f"of {', '.join(others[:_MENTIONED])}")
+        words[0] += f" ({', '.join(others[:_MENTIONED])})"
     if chosen.showed is not None:
         words.append(f"came {chosen.showed:.2f}")
     if chosen.tried:

@@ -148,7 +148,7 @@ def test_the_settings_file_is_weaker_than_what_was_changed_in_the_app(tmp_path: 
     assert (settings.temperature, settings.top_k) == (0.3, 4)
 
 
-def test_the_targets_own_layers_draft_where_they_were_pruned_and_the_pairs_own_draft_comes_back(tmp_path: Path) -> None:
+def test_the_targets_own_layers_draft_where_they_were_pruned_and_the_pairs_own_draft_comes_back() -> None:
     asked = sources({"drafter": "pruned"})
     with pytest.raises(UsageError, match="no draft made of the layers") as refused:
         choice_of_demo(asked)

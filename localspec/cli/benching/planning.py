@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from localspec import locations
 from localspec.bench.arms import Arm, parse_arms
 from localspec.bench.plan import ArmPlan, Plan
 from localspec.bench.task_files import built_in_tasks, chosen_tasks, read_tasks
@@ -106,6 +107,12 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
             f"{choice.name} has none.",
             "Name one with --draft, or choose a pair.",
         )
+    if arm.speculates and speculation.drafter == "pruned" and not _drafts_with_own_layers(choice):
+        raise UsageError(
+            f"The arm {arm.name} needs a draft made of the target's own layers",
+            f"That of {choice.name} is not.",
+            "`localspec prune` makes one, and a pair of it: name that with pair=NAME.",
+        )
     sampling = arm.sampling(settings.sampling())
     try:
         rule_for(speculation.acceptance, sampling, speculation.drafter)
@@ -113,3 +120,8 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
         words = str(error)
         raise UsageError(f"The arm {arm.name} cannot be", f"{words[:1].upper()}{words[1:]}.") from error
     return ArmPlan(arm, choice.name, sampling, speculation)
+
+
+def _drafts_with_own_layers(choice: Choice) -> bool:
+    draft = choice.loading.draft
+    return draft is not None and draft.path.parent == locations.pruned_folder()
