@@ -158,7 +158,8 @@ class Dense:
         if count < tops.size:
             tops.partition(tops.size - count)
             least = tops[tops.size - count]
-            return np.flatnonzero((self._weights >= least) & (self._weights > 0))
+            if least > 0:
+                return np.flatnonzero(self._weights >= least)
         return np.flatnonzero(self._weights)
 
     def support(self) -> tuple[TokenIds, Probabilities]:

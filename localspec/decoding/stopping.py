@@ -23,6 +23,9 @@ _LEAST = 0.01
 _POINTS = 24
 """Values of S between _LEAST and 1, in equal ratios; between them the value of going on is interpolated."""
 
+_NEXT_GUESSES = 4
+"""How much longer a draft is thought to become when a price is asked for."""
+
 _SURVIVAL = _LEAST ** (np.arange(_POINTS) / (_POINTS - 1))
 _SCALE = (_POINTS - 1) / math.log(_LEAST)
 
@@ -95,6 +98,21 @@ class StoppingTable:
         self._going_on = going_on[::-1]
         # Floats are quicker to compute with one by one, but most drafts are short, and most of these never looked at.
         self._read: dict[int, list[list[float]]] = {}
+        self._prices: list[float] = []
+
+    def least_price(self, drafted: int) -> float:
+        """What a further guess takes at least of the target's pass, in tokens, when more than `drafted` are verified.
+
+        Several are cheaper together where the curve has steps.
+        """
+        if not self._prices:
+            size = len(self.stopping)
+            dearest = [
+                min(((self.stopping[n] - self.stopping[m]) / (m - n) for m in range(n + 1, size)), default=math.inf)
+                for n in range(size)
+            ]
+            self._prices = [min(dearest[n : n + _NEXT_GUESSES]) for n in range(size)]
+        return self._prices[drafted]
 
     def going_on(self, drafted: int, last: int, survival: float) -> float:
         """Tokens expected from here on, less r times the seconds of all that is still to come, the pass included.

@@ -55,6 +55,10 @@ class TreePlan(DraftPlan, Protocol):
         """What is expected of a guess, `rank` others being tried before it."""
         ...
 
+    def may_add(self, survival: float) -> bool:
+        """Whether guesses that are kept no more surely than this might become worth adding in this round."""
+        ...
+
     def reads(self, reaches: Sequence[Reach], unread: int) -> int:
         """How many guesses to add now and have the draft model go on from, all in its next pass.
 
@@ -111,10 +115,25 @@ class StoppingTreePlan(StoppingPlan):
         calibration = self._calibrations[source_beside(source) if rank else source]
         return Prediction(level, calibration.acceptance(level), rank)
 
+    def may_add(self, survival: float) -> bool:
+        """Whether they would pay where the target's pass is cheapest, of all sizes it may come to have."""
+        present = len(self._spine) + len(self._others)
+        return present < self._room and survival > self._table.least_price(present)
+
     def reads(self, reaches: Sequence[Reach], unread: int) -> int:
         """As many as promise most: each may lead to a chain that the table knows the worth of."""
+        gains = self._gains(reaches, unread)
+        if gains and max(gains) > 0:
+            gains = self._gains(self._fitting(reaches), unread)
+        if not gains or max(gains) <= 0:
+            return 0
+        before = self._costs.draft(unread) if unread else 0.0
+        passes = [self._pass_seconds(unread, count) - before for count in range(1, len(gains) + 1)]
+        return best_count(gains, [0.0, *(-self._table.rate * seconds for seconds in passes)])
+
+    def _gains(self, reaches: Sequence[Reach], unread: int) -> list[float]:
+        """Of adding and reading each, after those before it, the pass of the draft model itself not being counted."""
         step = self._table.rate * self._costs.draft(1)
-        reaches = self._fitting(reaches)
         present = len(self._spine) + len(self._others) + bool(unread)
         gains: list[float] = []
         for survival, last in reaches:
@@ -126,11 +145,7 @@ class StoppingTreePlan(StoppingPlan):
             # What is worth adding alone will be added anyway.
             gains.append(going_on + min(0.0, alone))
             present += 2
-        if not gains or max(gains) <= 0:
-            return 0
-        before = self._costs.draft(unread) if unread else 0.0
-        passes = [self._pass_seconds(unread, count) - before for count in range(1, len(gains) + 1)]
-        return best_count(gains, [0.0, *(-self._table.rate * seconds for seconds in passes)])
+        return gains
 
     def _fitting(self, reaches: Sequence[Reach]) -> Sequence[Reach]:
         """Those for which there is room: what the spine will have more of is likelier to be kept than others.
@@ -242,6 +257,10 @@ class FixedTreePlan(CountedPlan):
         self._survival *= acceptance
         self._spine.append(self._survival)
         insort(self._known, self._survival)
+
+    def may_add(self, survival: float) -> bool:  # noqa: ARG002 - the Protocol's argument
+        """Whatever it takes to meet the number."""
+        return True
 
     def reads(self, reaches: Sequence[Reach], unread: int) -> int:
         """Those of which a child is expected to be among the likeliest."""

@@ -79,6 +79,9 @@ class ShapedPlan:
     def predicted(self, source: str, level: int, rank: int) -> Prediction:
         return Prediction(level, self._shape.trust if source == "ngram" else 0.4 if rank else 0.7, rank)
 
+    def may_add(self, survival: float) -> bool:
+        return True
+
     def reads(self, reaches: Sequence[Reach], unread: int) -> int:
         return min(len(reaches), self._shape.beside - self._grown, 1)
 

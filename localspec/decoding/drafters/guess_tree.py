@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from localspec.decoding.distributions import Dense, Distribution, Sparse, excess, likeliest, probabilities_at
-from localspec.decoding.rounds import Prediction
+from localspec.decoding.distributions import Dense, Distribution, Sparse, excess
+from localspec.decoding.rounds import Draft, DraftPass, Prediction
 
 _SIBLINGS = 16
-"""Tokens of a whole vocabulary that are thought of as guesses for one place: each is less likely than those before."""
+"""Tokens of a whole vocabulary that are thought of as guesses for one place: more than there ever are."""
 
 
 class Row(NamedTuple):
@@ -22,12 +22,21 @@ class Row(NamedTuple):
         q: under the person's settings.
         greatest: how sure it is, as in `greatest_probability`.
         several: what further guesses for the same place are drawn from: q, or at temperature 0, where q is certain, the
-            softmax of the logits.
+            softmax of the logits; None where there are to be none.
     """
 
     q: Distribution
     greatest: float
-    several: Distribution
+    several: Distribution | None
+
+    def narrowed(self, *, to_none: bool) -> Row:
+        """Without the distribution of a whole vocabulary: what it is kept for are its likeliest tokens, if anything."""
+        if not isinstance(self.several, Dense):
+            return self
+        if to_none:
+            return self._replace(several=None)
+        ids = self.several.likeliest_ids(_SIBLINGS)
+        return self._replace(several=Sparse(ids, self.several.weights[ids].astype(np.float64)))
 
 
 class Following(NamedTuple):
@@ -112,8 +121,7 @@ class Node:
         if self.row is None:
             return None
         if self._taken < 0:
-            several = self.row.several
-            self._rest = _narrowed(several) if isinstance(several, Dense) else several
+            self._rest = self.row.several
             self._taken = 0
         for child in self.children[self._taken :]:
             if self._rest is not None and self._rest.probability(child.token) > 0:
@@ -123,7 +131,21 @@ class Node:
         return self._rest
 
 
-def _narrowed(several: Dense) -> Sparse:
-    """The likeliest tokens alone: quick to draw from again and again."""
-    ids = np.array(likeliest(several, _SIBLINGS))
-    return Sparse(ids, probabilities_at(several, ids))
+def as_draft(nodes: Sequence[Node], passes: Sequence[DraftPass], *, predicted: bool) -> Draft:
+    """The guesses as a draft, each after the one it follows; a chain where they are one.
+
+    Args:
+        nodes: the guesses.
+        passes: as in `Draft`.
+        predicted: whether what is expected of them is worth keeping.
+    """
+    places = {node: i for i, node in enumerate(nodes)}
+    parents = tuple(-1 if node.parent is None else places.get(node.parent, -1) for node in nodes)
+    return Draft(
+        tuple(node.token for node in nodes),
+        tuple(node.q for node in nodes),
+        tuple(node.source for node in nodes),
+        tuple(node.prediction for node in nodes) if predicted else (),
+        tuple(passes),
+        () if parents == tuple(range(-1, len(nodes) - 1)) else parents,
+    )

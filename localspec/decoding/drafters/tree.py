@@ -14,7 +14,7 @@ from typing import NamedTuple
 from localspec.decoding.calibration import lookup_level, model_bin, model_level, sibling_level
 from localspec.decoding.draft_length import Offers
 from localspec.decoding.drafters.drafting import Found, Lookup
-from localspec.decoding.drafters.guess_tree import NOTHING, Following, Node
+from localspec.decoding.drafters.guess_tree import NOTHING, Following, Node, as_draft
 from localspec.decoding.drafters.tree_source import TreeSource
 from localspec.decoding.language_model import BranchingModel
 from localspec.decoding.rounds import Draft, Prediction, Turn
@@ -39,6 +39,7 @@ class TreeDrafter:
     def __init__(self, model: BranchingModel, vocabulary_size: int, lookup: Lookup | None) -> None:
         self._model = TreeSource(model, vocabulary_size)
         self._lookup = lookup
+        self._rule: BranchingRule | None = None
 
     def prepare(self, text: Sequence[int], cancelled: Callable[[], bool]) -> None:
         """Read the prompt."""
@@ -52,7 +53,12 @@ class TreeDrafter:
         Raises:
             TypeError: the turn's rule cannot choose between guesses for the same place.
         """
-        return _Growing(text, limit, turn, self._model, self._lookup).draft()
+        if turn.rule is not self._rule:
+            # Looked at once: it takes as long as a whole decision.
+            if not isinstance(turn.rule, BranchingRule):
+                raise TypeError(f"{turn.rule.name} acceptance judges chains of guesses, not trees")
+            self._rule = turn.rule
+        return _Growing(text, limit, turn, self._rule, (self._model, self._lookup)).draft()
 
     def agree(self, text: Sequence[int], length: int) -> None:
         """Cut back to the agreed text, keeping the branch that it took."""
@@ -80,15 +86,19 @@ class _Candidate(NamedTuple):
 class _Growing:
     """One tree in the making."""
 
-    def __init__(self, text: Sequence[int], limit: int, turn: Turn, model: TreeSource, lookup: Lookup | None) -> None:
-        if not isinstance(turn.rule, BranchingRule):
-            raise TypeError(f"{turn.rule.name} acceptance judges chains of guesses, not trees")
+    def __init__(
+        self,
+        text: Sequence[int],
+        limit: int,
+        turn: Turn,
+        rule: BranchingRule,
+        sources: tuple[TreeSource, Lookup | None],
+    ) -> None:
         self._text = text
         self._limit = limit
         self._turn = turn
-        self._rule = turn.rule
-        self._model = model
-        self._lookup = lookup
+        self._rule = rule
+        self._model, self._lookup = sources
         self._plan = turn.draft_length.tree_plan(limit, leaves_out=self._rule.may_leave_out)
         self._root = self._tip = Node(text[-1])
         self._spine: list[Node] = []
@@ -105,11 +115,19 @@ class _Growing:
             others = self._to_read(unread)
             if not unread and not others:
                 break
-            self._model.read_guesses(self._tip if unread else None, others)
+            self._read(self._tip if unread else None, others)
             if unread:
                 self._step()
         self._fill()
         return self._finished()
+
+    def _read(self, tip: Node | None, others: Sequence[Node]) -> None:
+        """Have the model say what follows these guesses."""
+        self._model.read_guesses(tip, others)
+        for node in (*([tip] if tip else ()), *others):
+            if node.row is not None:
+                left = node.survival * node.open * (1 - self._plan.expected(node.row.greatest))
+                node.row = node.row.narrowed(to_none=not self._plan.may_add(left))
 
     def _spine_goes_on(self) -> int:
         """Add what the lookup has for the spine; tokens the model is to read for its next guess there, 0 for none."""
@@ -167,9 +185,11 @@ class _Growing:
 
     def _to_read(self, unread: int) -> list[Node]:
         """Add the guesses beside the spine that the model is to go on from in its next pass."""
-        nodes = [node for node in self._open_nodes() if self._model.can_follow(node)]
+        nodes = self._open(self._model.followable())
         bounds = sorted((node.survival * node.open for node in nodes), reverse=True)
-        if not bounds or not self._plan.reads([Reach(bound) for bound in bounds], unread):
+        if not bounds or not self._plan.may_add(bounds[0]):
+            return []
+        if not self._plan.reads([Reach(bound) for bound in bounds], unread):
             return []
         candidates = self._candidates(nodes)
         reaches = [Reach(each.survival, -1 if each.prediction.rank else _last(each.node)) for each in candidates]
@@ -182,9 +202,9 @@ class _Growing:
     def _fill(self) -> None:
         """Add what is worth its place in the target's pass, the draft model being done."""
         while (left := self._limit - self._size) > 0:
-            nodes = self._open_nodes()
+            nodes = self._open((self._root, *self._spine, *self._beside))
             bounds = sorted((node.survival * node.open for node in nodes for _ in range(2)), reverse=True)
-            if not bounds or not self._plan.adds(bounds):
+            if not bounds or not self._plan.may_add(bounds[0]) or not self._plan.adds(bounds):
                 break
             candidates = self._candidates(nodes)
             chances = sorted((chance for each in candidates for chance in self._in_turn(each)), reverse=True)
@@ -199,11 +219,11 @@ class _Growing:
     def _size(self) -> int:
         return len(self._spine) + len(self._beside)
 
-    def _open_nodes(self) -> list[Node]:
+    def _open(self, nodes: Sequence[Node]) -> list[Node]:
         """Those that something could be added after."""
         return [
             node
-            for node in (self._root, *self._spine, *self._beside)
+            for node in nodes
             if (node.row or node.following.tokens)
             and len(node.children) < MOST_CHILDREN
             and (node is self._root or node.token not in self._turn.end_tokens)
@@ -271,16 +291,7 @@ class _Growing:
             ranked = sorted(nodes, key=lambda node: -node.survival)
             kept = set(ranked[: min(self._limit, self._plan.stays([node.survival for node in ranked]))])
             nodes = [node for node in nodes if node in kept]
-        places = {node: i for i, node in enumerate(nodes)}
-        parents = tuple(-1 if node.parent is self._root else places[node.parent] for node in nodes if node.parent)
-        return Draft(
-            tuple(node.token for node in nodes),
-            tuple(node.q for node in nodes),
-            tuple(node.source for node in nodes),
-            tuple(node.prediction for node in nodes) if self._plan.predicts else (),
-            tuple(self._model.passes),
-            () if parents == tuple(range(-1, len(nodes) - 1)) else parents,
-        )
+        return as_draft(nodes, self._model.passes, predicted=self._plan.predicts)
 
 
 def _last(node: Node) -> int:

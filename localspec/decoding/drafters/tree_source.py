@@ -12,6 +12,7 @@ from localspec.decoding.drafters.model_source import ModelSource
 from localspec.decoding.language_model import BranchingModel, LogitRows, Logits
 from localspec.decoding.rounds import DraftPass, Turn
 from localspec.decoding.sampling import softmax, to_distribution
+from localspec.decoding.sampling_settings import SamplingSettings
 
 
 class TreeSource(ModelSource):
@@ -33,6 +34,8 @@ class TreeSource(ModelSource):
         self._held: dict[Node, int] = {}
         self._trunk = 0
         self._torn = False
+        self._soft_of: SamplingSettings | None = None
+        self._softly: SamplingSettings | None = None
 
     def begin_tree(self, text: Sequence[int], turn: Turn, root: Node) -> None:
         """Begin a round after `text`, which is the tree's root."""
@@ -41,8 +44,10 @@ class TreeSource(ModelSource):
         self._agreed = len(text)
         self._root = root
         self._end = None
-        softly = replace(turn.sampling, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0)
-        self._softly = softly if softly.penalises or softly.logit_bias else None
+        if turn.sampling is not self._soft_of:
+            softly = replace(turn.sampling, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0)
+            self._softly = softly if softly.penalises or softly.logit_bias else None
+            self._soft_of = turn.sampling
 
     def unread_to(self, node: Node) -> int:
         """Tokens it must read to say what follows `node`; 0 when it cannot, as in `ModelSource.unread`."""
@@ -58,6 +63,10 @@ class TreeSource(ModelSource):
     def can_follow(self, node: Node) -> bool:
         """Whether guesses after `node` can be read: it is at the end of what was read, or a branch goes on from it."""
         return node is self._end or node in self._held
+
+    def followable(self) -> list[Node]:
+        """Those that `can_follow` allows."""
+        return [*([self._end] if self._end else ()), *self._held]
 
     def knows(self, token: int) -> bool:
         """Whether it has this id."""
@@ -111,7 +120,7 @@ class TreeSource(ModelSource):
 
     def _row(self, row: Logits, node: Node) -> Row:
         """What a row of logits says of the token after `node`."""
-        recent = self._sampling.window(self._text, node.path())
+        recent = self._sampling.window(self._text, node.path()) if self._sampling.penalises else ()
         q = to_distribution(row, self._sampling, recent)
         if not isinstance(q, Certain):
             return Row(q, q.probability(q.likeliest()), q)
