@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.drafters.candidate_choice import choose, survivals
-from localspec.decoding.drafters.jacobi_window import Comb, JacobiWindow, WindowShape
+from localspec.decoding.drafters.jacobi_window import JacobiWindow, WindowShape
 from localspec.decoding.drafters.lookahead_levels import LOOKAHEAD_PRIORS
 from localspec.decoding.drafters.ngram_pool import Candidate, NgramPool, candidate_tree, first_branch
 from localspec.decoding.drafters.window_account import WINDOWS, WindowAccount, best_window, largest_window
@@ -112,7 +112,9 @@ class LookaheadDrafter:
             if economy
             else (),
             parents=() if parents == tuple(range(-1, len(parents) - 1)) else parents,
-            lookahead=self._lookahead(text, len(candidates), plan.price, turn) if plan.window else None,
+            lookahead=self._riding(self._window, text, len(candidates), plan.price, turn)
+            if plan.window and self._window
+            else None,
         )
 
     def agree(self, text: Sequence[int], length: int) -> None:
@@ -160,11 +162,11 @@ class LookaheadDrafter:
             chosen = (0,)
         return _Plan(chosen, False, cost=_found_cost(tree, chosen, costs))
 
-    def _lookahead(self, text: Sequence[int], guesses: int, price: float, turn: Turn) -> Lookahead | None:
-        """The window as tokens of the next pass."""
-        window = self._window
-        assert window is not None
-        comb: Comb = window.comb()
+    def _riding(
+        self, window: JacobiWindow, text: Sequence[int], guesses: int, price: float, turn: Turn
+    ) -> Lookahead | None:
+        """The window as tokens of the next pass; None where there are too many."""
+        comb = window.comb()
         if guesses + len(comb.tokens) > LONGEST_DRAFT:
             return None
         last, length = text[-1], len(text)
