@@ -23,7 +23,7 @@ _LONG_PASS = 32
 
 
 class TokenBatch:
-    """Room for `size` tokens of sequence 0; filling it costs three copies and no allocation."""
+    """Room for `size` tokens, of sequence 0 but in trees; filling it costs three copies and no allocation."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -33,7 +33,7 @@ class TokenBatch:
         self._positions = np.zeros(size, np.int32)
         self._wanted = np.zeros(size, np.int8)
         self._counting = np.arange(size, dtype=np.int32)
-        # Every token belongs to one sequence, number 0: each entry points to the same zero.
+        # Every token belongs to one sequence, number 0: each entry points to the same zero. Trees put it back so.
         self._sequence = np.zeros(1, np.int32)
         self._sequences = np.full(size, self._sequence.ctypes.data, np.uintp)
         self._sequence_counts = np.ones(size, np.int32)
@@ -61,8 +61,34 @@ class TokenBatch:
             rows: after how many of the last ones logits are wanted.
             cancelled: polled during a long pass; True ends it with ABORTED.
         """
-        self._fill(tokens, position, rows)
-        if cancelled is None or len(tokens) < _LONG_PASS:
+        np.add(self._counting[: len(tokens)], position, out=self._positions[: len(tokens)])
+        self._fill(tokens, rows)
+        return self._decode(context, cancelled)
+
+    def decode_tree(
+        self,
+        context: Any,
+        tokens: Sequence[int],
+        places: Sequence[tuple[int, Sequence[int]]],
+        rows: int,
+        cancelled: Callable[[], bool] | None,
+    ) -> int:
+        """As `decode`, each token with its own position and the sequences that it belongs to."""
+        count = len(tokens)
+        numbers = np.array([number for _, sequences in places for number in sequences], np.int32)
+        counts = self._sequence_counts[:count]
+        try:
+            counts[:] = [len(sequences) for _, sequences in places]
+            self._sequences[:count] = numbers.ctypes.data + numbers.itemsize * (counts.cumsum() - counts)
+            self._positions[:count] = [position for position, _ in places]
+            self._fill(tokens, rows)
+            return self._decode(context, cancelled)
+        finally:
+            counts[:] = 1
+            self._sequences[:count] = self._sequence.ctypes.data
+
+    def _decode(self, context: Any, cancelled: Callable[[], bool] | None) -> int:
+        if cancelled is None or self._struct.n_tokens < _LONG_PASS:
             return int(_decode(context, self._struct))
 
         def poll(_user_data: Any) -> bool:
@@ -80,10 +106,9 @@ class TokenBatch:
         finally:
             low.llama_set_abort_callback(context, low.ggml_abort_callback(), None)
 
-    def _fill(self, tokens: Sequence[int], position: int, rows: int) -> None:
+    def _fill(self, tokens: Sequence[int], rows: int) -> None:
         count = len(tokens)
         self._tokens[:count] = tokens
-        np.add(self._counting[:count], position, out=self._positions[:count])
         self._wanted[: count - rows] = 0
         self._wanted[count - rows : count] = 1
         self._struct.n_tokens = count

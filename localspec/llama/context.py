@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.language_model import LogitRows
 from localspec.llama import log
 from localspec.llama.allocation import allocate, check_kv_memory
 from localspec.llama.batch import ABORTED, TokenBatch
 from localspec.llama.bindings import low
-from localspec.llama.checkpoint import Checkpoint
+from localspec.llama.branches import Branches
 from localspec.llama.context_options import MOST_ROWS, ContextOptions
 from localspec.llama.failures import decode_failure
+from localspec.llama.going_back import GoingBack
 from localspec.llama.logits import LogitBuffer
 from localspec.llama.memory import buffers_in
 from localspec.llama.model import Model
+from localspec.llama.snapshot import Snapshot
 
 
 class EvaluationCancelledError(Exception):
     """`Context.cancelled` stopped a long pass; the context holds what was evaluated before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A copy of a context's contents (`llama_state_seq_get_data`).
-
-    Attributes:
-        tokens: the ids it holds.
-        data: their keys and values, in llama.cpp's own format.
-    """
-
-    tokens: tuple[int, ...]
-    data: bytes
 
 
 class Context:
@@ -67,11 +54,10 @@ class Context:
         self._logits = LogitBuffer(self._pointer, min(MOST_ROWS, self._batch.size), model.vocabulary_size)
         self._vocabulary_size = model.vocabulary_size
         self._tokens: list[int] = []
-        self._stateful = model.is_recurrent or model.is_hybrid
-        self._checkpoint = Checkpoint(self._pointer, self._memory)
-        self._checkpoint_wanted = True
-        # How many tokens the last pass had, if no step back came after it.
-        self._last_pass = 0
+        self._back = GoingBack(self._pointer, self._memory, model, options)
+        self._branches = Branches(self._pointer, self._memory, self._batch, self._tokens, options.branches)
+        self.why_no_branches = options.why_no_branches(model)
+        """Why it holds one text alone, in words; None when `evaluate_tree` is possible."""
         self.cancelled: Callable[[], bool] | None = None
         """Polled inside passes of many tokens; True ends the pass with EvaluationCancelledError."""
 
@@ -94,8 +80,7 @@ class Context:
         Raises:
             RuntimeError: the context is closed.
         """
-        if not self._free.alive:
-            raise RuntimeError(f"the context of {self.model.path.name} is closed")
+        self._require_open()
         return self._pointer
 
     @property
@@ -126,14 +111,12 @@ class Context:
     @property
     def why_no_roll_back(self) -> str | None:
         """The reason in words when `can_roll_back` is False."""
-        if not self._stateful:
-            return None
-        if low.llama_n_rs_seq(self.pointer) > LONGEST_DRAFT:
-            return None
-        return (
-            f"the architecture {self.model.architecture} sums the text up in a state, and this llama.cpp cannot take "
-            "its last tokens back: every rejected guess would mean to evaluate the whole text again"
-        )
+        return self._back.why_not
+
+    @property
+    def can_branch(self) -> bool:
+        """Whether a text can go on in several ways at once."""
+        return self.why_no_branches is None
 
     def set_threads(self, threads: int) -> None:
         """Use so many threads from the next pass on."""
@@ -152,11 +135,41 @@ class Context:
             EvaluationCancelledError: `cancelled` said so; `tokens` tells what is held.
             OutOfMemoryError, LocalspecError: llama.cpp failed; `tokens` tells what is held.
         """
-        count = len(tokens)
-        wanted = count if rows is None else rows
-        self._check(tokens, count, wanted)
+        wanted = len(tokens) if rows is None else rows
+        self._check(tokens, wanted)
+        self._require_no_branches()
         self._append(tokens, wanted, self.cancelled)
         return self._logits.rows(wanted)
+
+    def evaluate_tree(self, tokens: Sequence[int], parents: Sequence[int], rows: int | None = None) -> LogitRows:
+        """Let the text go on in several ways at once, in one pass; see `BranchingModel`. After a failure none is held.
+
+        Returns:
+            As `evaluate`.
+
+        Raises:
+            ValueError: as `evaluate`, more tokens than one pass takes, more branches than ContextOptions has, parents
+                that are none, or `why_no_branches`. Nothing was evaluated.
+            EvaluationCancelledError, OutOfMemoryError, LocalspecError: as `evaluate`.
+        """
+        if self.why_no_branches is not None:
+            raise ValueError(f"no branches: {self.why_no_branches}")
+        wanted = len(tokens) if rows is None else rows
+        self._check(tokens, wanted)
+        if len(tokens) > self._batch.size:
+            raise ValueError(f"a tree of {len(tokens)} tokens; one pass takes {self._batch.size}")
+        if tokens:
+            warnings = log.capture.warnings
+            self._require(self._branches.evaluate(tokens, parents, wanted, self.cancelled), warnings)
+        return self._logits.rows(wanted)
+
+    def keep(self, path: Sequence[int]) -> None:
+        """Make one path of the branches part of the text; see `BranchingModel`. Nothing is evaluated again.
+
+        Raises:
+            ValueError: these tokens do not follow each other from the text on. Nothing has changed.
+        """
+        self._branches.keep(path)
 
     def truncate(self, length: int) -> None:
         """Forget every token from position `length` on.
@@ -170,31 +183,32 @@ class Context:
             raise ValueError(f"cannot cut {len(self._tokens)} tokens to {length}")
         if length == len(self._tokens):
             return
-        if length and self._cut(length):
+        self._require_open()
+        self._branches.leave(length)
+        if length and self._back.cut(len(self._tokens), length):
             del self._tokens[length:]
             return
         kept = self._tokens[:length]
-        if 0 < self._checkpoint.length <= length and self._checkpoint.restore():
-            del self._tokens[self._checkpoint.length :]
-            self._last_pass = 0
+        restored = self._back.restore(length)
+        if restored:
+            del self._tokens[restored:]
         else:
             self.clear()
-        self._append(kept[len(self._tokens) :], 0, None)
-        self._checkpoint_wanted = True
+        self._append(kept[restored:], 0, None)
+        self._back.evaluated_again()
 
     def clear(self) -> None:
         """Forget everything."""
-        low.llama_memory_clear(self._live_memory(), False)
+        self._require_open()
+        low.llama_memory_clear(self._memory, False)
         self._tokens.clear()
-        self._checkpoint.drop()
-        self._last_pass = 0
+        self._branches.forget()
+        self._back.forget()
 
     def snapshot(self) -> Snapshot:
         """Copy what is held, to come back to it later or in another context of the same model and options."""
-        size = low.llama_state_seq_get_size(self.pointer, 0)
-        data = (ctypes.c_uint8 * size)()
-        written = low.llama_state_seq_get_data(self.pointer, data, size, 0)
-        return Snapshot(tuple(self._tokens), bytes(data[:written]) if written < size else bytes(data))
+        self._require_no_branches()
+        return Snapshot.of(self.pointer, self._tokens)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Hold exactly what `snapshot` holds.
@@ -207,13 +221,13 @@ class Context:
             return
         if len(snapshot.tokens) > self._capacity:
             raise ValueError(f"{len(snapshot.tokens)} tokens do not fit into {self._capacity}")
-        data = (ctypes.c_uint8 * len(snapshot.data)).from_buffer_copy(snapshot.data)
-        if not low.llama_state_seq_set_data(self.pointer, data, len(snapshot.data), 0):
+        if not snapshot.put_into(self.pointer):
             self.clear()
             raise ValueError("the snapshot is of another model or was made with other options")
         self._tokens.extend(snapshot.tokens)
 
-    def _check(self, tokens: Sequence[int], count: int, wanted: int) -> None:
+    def _check(self, tokens: Sequence[int], wanted: int) -> None:
+        count = len(tokens)
         if not 0 <= wanted <= min(count, self._logits.most_rows):
             raise ValueError(f"{wanted} rows of logits wanted after {count} tokens; at most {self._logits.most_rows}")
         if len(self._tokens) + count > self._capacity:
@@ -221,11 +235,16 @@ class Context:
         if count and not (min(tokens) >= 0 and max(tokens) < self._vocabulary_size):
             raise ValueError(f"an id is not in the vocabulary of {self._vocabulary_size}")
 
+    def _require_no_branches(self) -> None:
+        if self._branches.held:
+            raise ValueError("branches are held: keep one, or cut back to the text before them")
+
     def _append(self, tokens: Sequence[int], rows: int, cancelled: Callable[[], bool] | None) -> None:
         """Evaluate `tokens` in as many passes as they need."""
         count, size = len(tokens), self._batch.size
         if count == 0:
             return
+        self._branches.make_room(count)
         # The first pass takes the odd rest, so that the last one is full and holds every row.
         first = count % size or size
         self._pass(tokens[:first] if first < count else tokens, rows if first == count else 0, cancelled)
@@ -236,8 +255,7 @@ class Context:
         """One `llama_decode`; afterwards `self._tokens` is what the cache holds, also when it failed."""
         pointer = self.pointer
         warnings = log.capture.warnings
-        if self._stateful and len(tokens) == 1:
-            self._keep_state()
+        self._back.before_pass(len(self._tokens), len(tokens))
         try:
             code = self._batch.decode(pointer, tokens, len(self._tokens), rows, cancelled)
         except BaseException:
@@ -246,54 +264,26 @@ class Context:
             self._settle()
             raise
         self._tokens.extend(tokens)
-        self._last_pass = len(tokens)
-        if code == 0:
-            return
-        self._settle()
+        self._back.after_pass(len(tokens))
+        if code != 0:
+            self._settle()
+        self._require(code, warnings)
+
+    def _require(self, code: int, warnings: int) -> None:
+        """Raise what an answer of `llama_decode` other than 0 means, told by what llama.cpp logged since."""
         if code == ABORTED:
             raise self._batch.interruption or EvaluationCancelledError
-        raise decode_failure(code, log.capture.since(warnings))
-
-    def _keep_state(self) -> None:
-        """Before a pass of one token, which a later cut may take back along with others: copy a recurrent state.
-
-        Once after each step back, and again when the copy is as old as the longest draft.
-        """
-        length = len(self._tokens)
-        if length and (self._checkpoint_wanted or length - self._checkpoint.length >= MOST_ROWS):
-            self._checkpoint.take(length)
-            self._checkpoint_wanted = False
+        if code != 0:
+            raise decode_failure(code, log.capture.since(warnings))
 
     def _settle(self) -> None:
-        """After a failed pass: llama.cpp keeps the micro-batches that went through, so ask how far it came."""
-        memory = self._live_memory()
-        held = int(low.llama_memory_seq_pos_max(memory, 0)) + 1
-        if self._stateful or not self._reaches_back(held):
-            self.clear()
-        else:
+        """After a failed pass: hold what it left, if that can be used."""
+        held = self._back.settled()
+        if held:
             del self._tokens[held:]
+        else:
+            self.clear()
 
-    def _cut(self, length: int) -> bool:
-        """Remove the tokens from `length` on in place; False when the cache is not then what it should be."""
-        memory = self._live_memory()
-        if self._stateful and len(self._tokens) - length >= self._last_pass:
-            return False
-        if not low.llama_memory_seq_rm(memory, 0, length, -1):
-            return False
-        self._last_pass = 0
-        self._checkpoint_wanted = True
-        return low.llama_memory_seq_pos_max(memory, 0) == length - 1 and self._reaches_back(length)
-
-    def _reaches_back(self, length: int) -> bool:
-        """Whether a token at position `length` finds all that it attends to.
-
-        A sliding-window cache without the full length may have dropped what an earlier token looks back on, and says
-        so only by its lowest position.
-        """
-        window = self.model.sliding_window
-        if not window or self.options.full_window_cache or length == 0:
-            return True
-        return bool(0 <= low.llama_memory_seq_pos_min(self._live_memory(), 0) <= max(0, length - window))
-
-    def _live_memory(self) -> Any:
-        return self._memory if self.pointer else None
+    def _require_open(self) -> None:
+        if not self._free.alive:
+            raise RuntimeError(f"the context of {self.model.path.name} is closed")

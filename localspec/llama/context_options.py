@@ -28,8 +28,14 @@ KV_TYPES: dict[str, int] = {
 
 _WHOLE_KV_TYPES = frozenset({"f32", "f16", "bf16"})
 
+_SPARSE = frozenset({"deepseek32", "deepseek4", "dots3note", "glm-dsa", "hy_v4", "minimax-m3"})
+"""Architectures that choose by an index which tokens to look at: nobody tried whether the index knows branches."""
+
 MOST_ROWS = LONGEST_DRAFT + 1
 """Rows of logits one evaluation may ask for: a whole draft and the token before it."""
+
+MOST_BRANCHES = LONGEST_DRAFT
+"""Branches of the widest tree: every guess of the longest draft for the same place."""
 
 
 class FlashAttention(StrEnum):
@@ -58,7 +64,10 @@ class ContextOptions:
             a 1.5B and a 0.5B model together, and prompts 15 % less time on a CPU. None for 512 with a GPU, else 256.
         full_window_cache: keep all tokens in the cache of sliding-window layers too. Without it such a model cannot
             go back further than its window, and `truncate` evaluates the text again.
-        sequences: texts it holds side by side, each of that length.
+        branches: in how many ways the text may go on at once (see `BranchingModel`); 0 for one text alone. No pass gets
+            slower, but llama.cpp then keeps room for so many rows of logits from the start (19 MB for 31 and a
+            vocabulary of 152,000), which it else takes when they are first asked for.
+        sequences: texts it holds side by side, each of that length; then none has branches.
         rows: most rows of logits that one pass puts out.
     """
 
@@ -70,6 +79,7 @@ class ContextOptions:
     batch: int = 512
     micro_batch: int | None = None
     full_window_cache: bool = True
+    branches: int = 0
     sequences: int = 1
     rows: int = MOST_ROWS
 
@@ -90,17 +100,35 @@ class ContextOptions:
                 raise UsageError(f"{count} threads cannot compute", "", "Ask for 1 or more.")
         if self.batch < 1 or (self.micro_batch is not None and self.micro_batch < 1):
             raise UsageError("A batch must hold 1 token or more")
+        if not 0 <= self.branches <= MOST_BRANCHES:
+            raise UsageError(f"A text cannot go on in {self.branches} ways", "", f"Ask for 0 to {MOST_BRANCHES}.")
+
+    def why_no_branches(self, model: Model) -> str | None:
+        """Why a text of this model cannot go on in several ways at once, in words; None when it can."""
+        if model.has_state:
+            return f"the architecture {model.architecture} sums the text up in a state, and a state has no branches"
+        if model.architecture in _SPARSE:
+            return f"the architecture {model.architecture} attends to a choice of tokens, and that was never tried"
+        if model.sliding_window and not self.full_window_cache:
+            return "its cache is cut to the sliding window, and llama.cpp would make room for a window of each branch"
+        if not self.branches or self.sequences > 1:
+            return "its context was made without branches"
+        return None
 
     def parameters(self, model: Model, length: int) -> Any:
         """As `llama_context_params`, for texts of `length` tokens of `model`."""
         parameters = low.llama_context_default_params()
         parameters.n_ctx = length * self.sequences
-        parameters.n_seq_max = self.sequences
+        branches = 0 if self.why_no_branches(model) else self.branches
+        # Branches share the cells of their text, and one more sequence has what was refused (`Branches`); texts side by
+        # side have a cache each.
+        parameters.kv_unified = branches > 0
+        parameters.n_seq_max = branches + 1 if branches else self.sequences
         parameters.n_batch = max(self.batch, self.rows)
         parameters.n_ubatch = self.micro_batch or (512 if model.uses_gpu else 256)
         parameters.n_outputs_max = self.rows
         # A recurrent state cannot be cut: llama.cpp keeps the last ones, as many as one round may take back.
-        parameters.n_rs_seq = MOST_ROWS if model.is_recurrent or model.is_hybrid else 0
+        parameters.n_rs_seq = MOST_ROWS if model.has_state else 0
         parameters.n_threads = self.threads or default_threads()
         parameters.n_threads_batch = self.batch_threads or parameters.n_threads
         parameters.type_k = parameters.type_v = KV_TYPES[self.kv_type]

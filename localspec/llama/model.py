@@ -188,6 +188,11 @@ class Model:
         """Whether some of its layers keep a state and others a cache (Qwen3.5, LFM2, Jamba)."""
         return bool(low.llama_model_is_hybrid(self.pointer))
 
+    @property
+    def has_state(self) -> bool:
+        """Whether any of its layers sums the text up in a state."""
+        return self.is_recurrent or self.is_hybrid
+
 
 def _may_use_gpu(device: str | None) -> bool:
     if device is not None and device.casefold() in NO_GPU_NAMES:

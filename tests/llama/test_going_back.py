@@ -209,7 +209,7 @@ def test_a_short_step_back_needs_no_second_evaluation(gemma: Model, long_text: l
     with Context(gemma, options) as context:
         context.evaluate(long_text[:600], 0)
         context.evaluate(long_text[600:608])
-        assert context._cut(600)
+        assert context._back.cut(608, 600)
         del context._tokens[600:]
         after = logits_after(context)
 
