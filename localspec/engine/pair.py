@@ -8,17 +8,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from localspec.chat.events import AnswerEvent, AnswerRequest, Message
-from localspec.chat.guessing import Guessing
 from localspec.chat.prompt import PromptWriter, Transcript
 from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.decoding.costs import pass_seconds
 from localspec.decoding.draft_length import LONGEST_DRAFT
-from localspec.decoding.drafters import Drafter
-from localspec.decoding.drafters.drafting import SourcesDrafter
-from localspec.decoding.drafters.hybrid import HybridDrafter
-from localspec.decoding.drafters.model_source import ModelSource
-from localspec.decoding.drafters.ngram import NgramDrafter, NgramLookup
 from localspec.decoding.pass_costs import PassCosts
 from localspec.decoding.rounds import never
 from localspec.engine.batch_times import batch_times
@@ -37,11 +31,12 @@ from localspec.engine.messages import (
     PassTimes,
     TraceAnswer,
 )
+from localspec.engine.sources import guessing_with
 from localspec.engine.trace import trace
 from localspec.engine.traces import AnswerTrace
 from localspec.errors import PairMismatchError, UsageError
 from localspec.llama.context import Context, EvaluationCancelledError
-from localspec.llama.context_options import ContextOptions, FlashAttention
+from localspec.llama.context_options import MOST_BRANCHES, ContextOptions, FlashAttention
 from localspec.llama.model import LoadCancelledError, Model, ModelOptions
 from localspec.llama.tokenizer import Tokenizer
 from localspec.llama.vocabulary import first_vocabulary_difference
@@ -90,7 +85,7 @@ class LoadedPair:
                 self._contexts[0],
                 tokenizer,
                 template,
-                Guessing(_drafters(self._contexts), self._learning.rule, self._learning.speeds),
+                guessing_with(self._contexts, self._learning),
                 interruptions=(EvaluationCancelledError,),
             )
             self.loaded = Loaded(
@@ -250,16 +245,6 @@ class _Loading:
         return self.load(pair.draft, "draft")
 
 
-def _drafters(contexts: Sequence[Context]) -> list[Drafter]:
-    """Every way to guess; those that use the draft model share it, and so what it has read."""
-    target, *draft = contexts
-    lookup = NgramLookup()
-    if not draft:
-        return [NgramDrafter(lookup)]
-    model = ModelSource(draft[0], target.vocabulary_size)
-    return [NgramDrafter(lookup), SourcesDrafter("model", model, None), HybridDrafter(model, lookup)]
-
-
 def _context_options(pair: LoadPair) -> ContextOptions:
     """Checked before anything is loaded."""
     try:
@@ -273,6 +258,7 @@ def _context_options(pair: LoadPair) -> ContextOptions:
         kv_type=pair.kv_type,
         flash_attention=flash_attention,
         threads=pair.threads,
+        branches=MOST_BRANCHES,
     )
 
 
