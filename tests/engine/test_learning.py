@@ -82,6 +82,34 @@ def test_a_rule_learns_for_the_answers_after_it_but_only_at_its_kind_of_temperat
     assert rule(pair, WARM).knowledge.judged == 0
 
 
+def test_what_sources_have_shown_is_known_to_the_next_process_and_at_its_kind_of_temperature_alone(
+    models: list[Path],
+) -> None:
+    first = learning(models)
+    speeds = first.speeds(GREEDY, begins=True)
+    for _ in range(100):
+        speeds.take("tree", 1.0, 320, 200.0)
+    first.keep()
+    second = learning(models)
+    assert second.speeds(GREEDY, begins=True).expected("tree", 1.0) > 1.1
+    assert second.speeds(WARM, begins=True).expected("tree", 1.0) == pytest.approx(1.0)
+
+
+def test_a_file_of_before_sources_were_learned_of_keeps_what_it_has(models: list[Path], cache: Path) -> None:
+    first = learning(models)
+    of = rule(first)
+    for finished in refused(30):
+        of.observe(finished)
+    first.keep()
+    file = next((cache / "learned").iterdir()) if (cache / "learned").is_dir() else next(cache.rglob("*.json"))
+    values = json.loads(file.read_bytes())
+    del values["sources"]
+    file.write_text(json.dumps(values))
+    second = learning(models)
+    assert acceptance(rule(second)) < 0.3
+    assert second.speeds(GREEDY, begins=True).expected("tree", 1.0) == pytest.approx(1.0)
+
+
 def test_another_file_is_another_pair(models: list[Path]) -> None:
     pair = learning(models)
     for finished in refused(10):
