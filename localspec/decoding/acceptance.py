@@ -185,5 +185,10 @@ def rule_for(name: str, sampling: SamplingSettings, drafter: str = "none") -> Ac
         raise ValueError(f"{wrong.title[:1].lower()}{wrong.title[1:]}. {wrong.why.removesuffix('.')}")
     seed = random.SystemRandom().getrandbits(64) if sampling.seed is None else sampling.seed
     name = automatic_rule(drafter, sampling.temperature) if name == "auto" else name
-    rules: dict[str, Callable[[int], AcceptanceRule]] = {"coupled": Coupled, "rejection": Rejection, "typical": Typical, "block": Block}
+    rules: dict[str, Callable[[int], AcceptanceRule]] = {
+        "coupled": Coupled,
+        "rejection": Rejection,
+        "typical": Typical,
+        "block": Block,
+    }
     return rules[name](seed)

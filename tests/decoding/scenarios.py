@@ -205,8 +205,9 @@ def gather(
     few = scenario.target.shape[-1] <= VOCABULARY
     for seed in range(first_seed, first_seed + answers):
         text = list(scenario.prompt)
-        rule = rule_maker(rule_name, replace(scenario.sampling, seed=seed))
-        for finished in answer_once(scenario, target, drafter, rule):
+        seeded = replace(scenario, sampling=replace(scenario.sampling, seed=seed))
+        rule = rule_maker(rule_name, seeded.sampling)
+        for finished in answer_once(seeded, target, drafter, rule):
             for place, token in enumerate(finished.tokens):
                 role = _role(place, finished) if rule_name != "block" else _place(text, scenario)
                 tally.add((role, text[-1] if few else None), exact.after(text), token)

@@ -65,8 +65,8 @@ class _Inner:
 
         Where each token is a model's own choice, whatever was guessed, the draft model chooses by the same rule, under
         coupling with the same noise. Else the inner rule is rejection, with random numbers of its own: the outer rule's
-        have yet to judge these tokens. It is never block verification: there, whether a round goes on behind a token
-        depends on the guesses that follow it, so the tokens at which drafts end would be no samples of q.
+        have yet to judge these tokens. It judges one place after the other, so that a round can end before a token that
+        is not wanted is drawn; block verification would have drawn all of them.
         """
         before, turn = self._above, self._turn
         if turn is not None and above is before:
