@@ -46,7 +46,7 @@ on Ctrl-C.
 
 --json prints one object, "schema": 1: target, sampling, places, check_places,
 curve, tried and finalists (dropped, file_type, bytes, agreement, step, drafted,
-speed_up, trouble), pays, pair, path, seconds.
+speed_up, trouble, steady), pays, pair, path, seconds.
 
 examples:
   localspec prune big.gguf

@@ -34,8 +34,11 @@ _SEED = 1
 """The same texts each time, so that a search can be repeated."""
 _MOST_KEPT = 1024
 """Tokens of a distribution over the whole vocabulary that are kept to compare with: the rest has next to no mass."""
-_STEPS = 7
-"""Passes timed of a draft and of the target, in turn; the first of each does not count."""
+_LEAST_STEPS, _MOST_STEPS = 5, 40
+"""Passes timed of a draft and of the target."""
+_QUICKEST = 3
+_STEADY = 0.05
+"""By so much the quickest ones may differ."""
 _LEAST_PLACES = 16
 """With fewer a share is none."""
 
@@ -118,7 +121,8 @@ class Pruning:
             options = ModelOptions(self._request.device, self._request.gpu_layers)
             with Model(draft, options) as model, Context(model, self._options()) as context:
                 agreement = self._agreement(context, self._texts[request.check], cancelled)
-                return JudgedCut(request.cut, model.size_bytes, agreement, self._step(context))
+                step, steady = self._step(context)
+                return JudgedCut(request.cut, model.size_bytes, agreement, step, steady=steady)
         except ModelFileError as error:
             return JudgedCut(request.cut, 0, 0.0, 0.0, error.message)
         finally:
@@ -180,23 +184,29 @@ class Pruning:
         except ValueError as error:
             raise ModelFileError("A draft is of no use", "Without these layers it puts out no numbers.") from error
 
-    def _step(self, draft: Context) -> float:
-        """A step of the draft over a pass of the target, made in turn: whatever slows the machine slows both.
+    def _step(self, draft: Context) -> tuple[float, bool]:
+        """A step of the draft over a pass of the target, made in turn, and whether that can be relied on.
 
-        The quickest of each counts: other programs make a pass longer, never shorter, and a median tells of them.
+        Other programs make a pass longer, never shorter. So the quickest ones count, and there are as many as it takes
+        for the three quickest of each model to agree.
         """
-        seconds: list[list[float]] = [[], []]
-        for _ in range(_STEPS):
-            for each, context in zip(seconds, (draft, self._target), strict=True):
-                if context.length == context.capacity:
-                    context.truncate(context.length - _STEPS)
-                each.append(one_pass(context, context.tokens[-1:], rows=1))
-        step, single = (min(each[1:]) for each in seconds)
-        return step / single
+        sides = (draft, self._target)
+        lengths = [min(context.length, context.capacity - 1) for context in sides]
+        seconds: tuple[list[float], list[float]] = ([], [])
+        for count in range(_MOST_STEPS + 1):
+            for each, context, length in zip(seconds, sides, lengths, strict=True):
+                context.truncate(length)
+                took = one_pass(context, context.tokens[-1:], rows=1)
+                if count:  # the first one finds another model in the caches
+                    each.append(took)
+            if count >= _LEAST_STEPS and all(map(_is_steady, seconds)):
+                break
+        step, single = (sorted(each)[1] for each in seconds)
+        return step / single, all(map(_is_steady, seconds))
 
     def _options(self) -> ContextOptions:
         longest = max(len(text.tokens) for texts in self._texts.values() for text in texts)
-        return replace(self._target.options, length=longest + _STEPS)
+        return replace(self._target.options, length=longest + 1)
 
     def _write(self, cut: Cut, destination: Path, note: str, tell: Tell) -> None:
         source = self._target.model.path
@@ -227,6 +237,11 @@ def _kept(p: Distribution) -> tuple[TokenIds, Probabilities]:
         return ids, probabilities
     found = np.array(likeliest(p, _MOST_KEPT))
     return found, probabilities_at(p, found)
+
+
+def _is_steady(seconds: Sequence[float]) -> bool:
+    quickest = sorted(seconds)[:_QUICKEST]
+    return quickest[-1] <= quickest[0] * (1 + _STEADY)
 
 
 def _stopped() -> LocalspecError:

@@ -94,6 +94,7 @@ class JudgedCut:
             are certain, that is the share of places at which both have the same likeliest token.
         step: seconds of a guess over those of a pass of the target over one token, measured in turn.
         trouble: why llama.cpp cannot use it, the other figures being 0 then; else "".
+        steady: whether the quickest passes took the same time; if not, other programs were busy, and `step` is rough.
     """
 
     cut: Cut
@@ -101,6 +102,7 @@ class JudgedCut:
     agreement: float
     step: float
     trouble: str = ""
+    steady: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,12 +75,19 @@ def test_the_object_has_the_promised_keys() -> None:
         "seconds",
     }  # fmt: skip
     assert set(told["tried"][0]) == {
-        "dropped", "file_type", "bytes", "agreement", "step", "drafted", "speed_up", "trouble",
+        "dropped", "file_type", "bytes", "agreement", "step", "drafted", "speed_up", "trouble", "steady",
     }  # fmt: skip
     assert told["tried"][2]["trouble"]
     assert (told["pays"], told["pair"], Path(told["path"]).name) == (True, "big-pruned", "b.gguf")
     nothing = pruning_as_json(result(STEEP), None)
     assert (nothing["pays"], nothing["pair"], nothing["path"]) == (False, None, None)
+
+
+def test_it_says_when_other_programs_disturbed_it() -> None:
+    quiet = result()
+    assert "rough" not in "\n".join(pruning_lines(quiet, None))
+    unsteady = [replace(each, judged=replace(each.judged, steady=False)) for each in quiet.finalists]
+    assert "Take this as rough" in "\n".join(pruning_lines(replace(quiet, finalists=unsteady), None))
 
 
 @pytest.mark.parametrize(

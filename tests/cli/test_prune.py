@@ -46,6 +46,8 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_the_best_draft_is_kept_as_a_pair_that_writes_the_same_text(
     smollm2_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(running, "PROMPTS", ("Count to ten.",))
+    monkeypatch.setattr(running, "CHECK_PROMPTS", ("Name a colour and a town.",))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     found = json.loads(told(capsys, "prune", str(smollm2_path), *SHORT, "--keep-best", "--json"))
     assert found["schema"] == 1

@@ -10,7 +10,8 @@ Version 1 of the object ("schema": 1; a later version changes the number when a 
     tried       every draft, in order; finalists: the best, judged by the other texts, best first. Of each: dropped (its
                 layers, from 0), file_type (null: the weights as they are), bytes, agreement (the chance that a guess is
                 kept), step (of a guess, over a pass of the target over one token), drafted (the best length of one or
-                more) and speed_up (predicted, over no guesses), trouble (why llama.cpp cannot use it, else null)
+                more) and speed_up (predicted, over no guesses), trouble (why llama.cpp cannot use it, else null),
+                steady (false: other programs were busy, and step is rough)
     pays        whether the best is worth keeping
     pair, path  of what was kept; null when nothing was
     seconds     it took
@@ -57,4 +58,5 @@ def _tried(tried: Tried) -> dict[str, Any]:
         "drafted": tried.best.drafted,
         "speed_up": tried.best.speed_up,
         "trouble": judged.trouble or None,
+        "steady": judged.steady,
     }

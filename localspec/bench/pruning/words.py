@@ -29,6 +29,7 @@ def pruning_lines(result: PruningResult, pair: Pair | None) -> list[str]:
         *_sets("The best, judged by other texts:", list(result.finalists)),
         *_troubles(result),
         *paragraph(_verdict(result)),
+        *_reliance(result),
         *_what_became_of_it(result, pair),
     ]
 
@@ -117,6 +118,15 @@ def _verdict(result: PruningResult) -> str:
     return (
         f"Nothing pays on this machine. {told} Below {WORTH_KEEPING:.2f} nothing is kept: a guess costs "
         f"{judged.step:.0%} of a pass and is kept {judged.agreement:.0%} of the time, and a wider pass costs more, too."
+    )
+
+
+def _reliance(result: PruningResult) -> list[str]:
+    if all(each.judged.steady for each in result.finalists):
+        return []
+    return paragraph(
+        "Take this as rough: other programs were busy, and the passes of a draft took now less and now more time. "
+        "Search again when the machine has nothing else to do."
     )
 
 
