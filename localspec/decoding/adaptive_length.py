@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from localspec.decoding.economy import Economy
 from localspec.decoding.knowledge import Knowledge
 from localspec.decoding.outlook import Outlook, outlook
 from localspec.decoding.pass_costs import PassCosts
-from localspec.decoding.rounds import Round
+from localspec.decoding.rounds import Prediction, Round
 from localspec.decoding.stopping import Chances, StoppingTable
 from localspec.decoding.tree_plan import StoppingTreePlan
 
@@ -46,10 +49,6 @@ _NOTICEABLE = 0.06
 """A change of speed or of recent acceptance after which it is computed anew at once."""
 
 
-_LATEST = 0.3
-"""Weight of the newest round in what rounds save: passages to be copied begin and end within a few of them."""
-
-
 class AdaptiveLength:
     """Drafts what is worth its time, by `StoppingTable` for the draft model and directly for what a lookup found.
 
@@ -57,9 +56,6 @@ class AdaptiveLength:
         costs: of passes; learns from each round.
         knowledge: of the pair at this temperature; learns from each round.
         greedy: whether the temperature is 0: then a guess is always q's likeliest.
-
-    Attributes:
-        saving: see `DraftLength`.
     """
 
     longest = LONGEST_DRAFT
@@ -74,7 +70,6 @@ class AdaptiveLength:
         self._basis = (-1, 0.0, 0.0)
         self._age = 0
         self._longest_lately = 0
-        self.saving = 0.0
         self._tokens = min(_REMEMBERED_TOKENS, _FIRST_TOKENS + knowledge.judged)
         self._seconds = self._tokens * costs.target(1) / knowledge.speed
         for calibration in knowledge.calibrations.values():
@@ -84,6 +79,11 @@ class AdaptiveLength:
     def rate(self) -> float:
         """r: tokens a second reached lately, never below those without speculation."""
         return max(self._tokens / self._seconds, 1 / self.costs.target(1))
+
+    def saving(self, guesses: Sequence[Prediction]) -> float:
+        """See `DraftLength`."""
+        kept: float = sum(accumulate((each.acceptance for each in guesses), mul))
+        return kept * self.costs.target(1) - (self.costs.target(1 + len(guesses)) - self.costs.target(1))
 
     def below(self) -> DraftLength:
         """The same rule, with the costs and the knowledge of the draft model as a target."""
@@ -155,9 +155,6 @@ class AdaptiveLength:
                 self.knowledge.moved(last, found)
         self.costs.observe(finished)
         seconds = self.costs.round(finished)
-        # What rides along would have been read without guesses too.
-        alone = self.costs.target(1 + finished.lookahead) + (len(finished.tokens) - 1) * self.costs.target(1)
-        self.saving += _LATEST * (alone - seconds - self.saving)
         self._tokens += len(finished.tokens)
         self._seconds += seconds
         fading = min(1.0, _REMEMBERED_TOKENS / self._tokens)

@@ -103,9 +103,12 @@ class DraftLength(Protocol):
         """Whether its plans read how sure the model is (which costs a pass over the vocabulary at temperature 0)."""
         ...
 
-    @property
-    def saving(self) -> float:
-        """Seconds that a round lately took less than a pass for each of its tokens; 0 where no costs are known."""
+    def saving(self, guesses: Sequence[Prediction]) -> float:
+        """Seconds that a pass over a chain is expected to take less than a pass for each token that comes of it.
+
+        Args:
+            guesses: what is expected of them; without costs or expectations there is nothing to save.
+        """
         ...
 
     def below(self) -> DraftLength:
@@ -158,8 +161,7 @@ class FixedLength:
         """No."""
         return False
 
-    @property
-    def saving(self) -> float:
+    def saving(self, guesses: Sequence[Prediction]) -> float:  # noqa: ARG002 - the Protocol's argument
         """Not known."""
         return 0.0
 

@@ -48,6 +48,7 @@ class StoppingPlan:
         self._expected = [0.0]
         self._predictions: list[Prediction] = []
         self._last = -1
+        self._looked_up = 0
         self._bins: list[tuple[int, int, int]] = []
         self._probing = False
         self._least = 0
@@ -92,7 +93,7 @@ class StoppingPlan:
         stop = self._stopping[drafted]
         acceptance = self._calibrations["ngram"].acceptance
         for count, level in enumerate(offers.looked_up[: self._room - drafted], 1):
-            survival *= acceptance(lookup_level(level, count - 1))
+            survival *= acceptance(lookup_level(level, self._looked_up + count - 1))
             tokens += survival
             gain = tokens + self._stopping[drafted + count] - stop
             if offers.unread:
@@ -124,14 +125,17 @@ class StoppingPlan:
     def drawn(self, greatest: float, *, likeliest: bool) -> None:
         """The model's token was added."""
         self._last = model_bin(greatest)
+        self._looked_up = 0
         self._add("model", model_level(greatest, likeliest=likeliest))
         self._probing = False
 
     def looked_up(self, levels: Sequence[int]) -> None:
         """Tokens of the lookup were added."""
         self._last = -1
-        for place, level in enumerate(levels):
+        for place, level in enumerate(levels, self._looked_up):
             self._add("ngram", lookup_level(level, place))
+        # What is found next goes on from these: it is not the first of a lookup again.
+        self._looked_up += len(levels)
         self._probing = False
 
     def verified(self) -> int:

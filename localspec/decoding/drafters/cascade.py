@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -52,10 +51,17 @@ class CascadeDrafter(SourcesDrafter):
 
 
 class _Inner:
-    """The level below: who drafts there, and how in this answer."""
+    """The level below: who drafts there, and how in this answer.
+
+    Attributes:
+        drafter: who.
+        is_free: whether no guess has cost a pass so far.
+        rule: the turn's.
+    """
 
     def __init__(self, drafter: Drafter) -> None:
         self.drafter = drafter
+        self.is_free = True
         self._above: Turn | None = None
         self._turn: Turn | None = None
         self.rule: BranchingRule = Rejection(0)
@@ -98,11 +104,24 @@ class _CascadeDrafting(Drafting):
         super().__init__(text, limit, turn)
         self._inner = inner
         self._below = inner.turn(turn)
+        self._guesses: Draft | None = None
 
-    @property
-    def saving(self) -> float:
-        """See `Offers`."""
-        return self._below.draft_length.saving
+    def saving(self, model: ModelSource) -> float:
+        """See `Offers`. Guesses that cost nothing are made before the step is decided on, to tell what it is worth."""
+        if not self._inner.is_free:
+            return 0.0
+        self._guesses = self._guessed(model)
+        return self._below.draft_length.saving(self._guesses.predictions)
+
+    def _guessed(self, model: ModelSource) -> Draft:
+        """Guesses for what the model will say next."""
+        room = min(self._limit - len(self._tokens) - 1, model.room(self._tokens))
+        guesses = self._inner.drafter.draft([*self._text, *self._tokens], room, self._below)
+        if guesses.parents or guesses.lookahead:
+            raise TypeError("what drafts for a draft model must draft chains")
+        self._inner.is_free &= not guesses.passes
+        model.passes.extend(replace(each, depth=each.depth + 1) for each in guesses.passes)
+        return guesses
 
     def step(self, model: ModelSource) -> bool:
         """Add the tokens of one round; False when it came to a q that no token is worth being drawn from.
@@ -111,14 +130,9 @@ class _CascadeDrafting(Drafting):
         ends where its tokens are no longer wanted. That is decided before a token is drawn: one that is left out
         for what it is would make the others too frequent.
         """
-        began = time.perf_counter()
         text = [*self._text, *self._tokens]
         unread = model.unread(self._tokens)
-        room = min(self._limit - len(self._tokens) - 1, model.room(self._tokens))
-        guesses = self._inner.drafter.draft(text, room, self._below)
-        if guesses.parents or guesses.lookahead:
-            raise TypeError("what drafts for a draft model must draft chains")
-        model.passes.extend(replace(each, depth=each.depth + 1) for each in guesses.passes)
+        guesses, self._guesses = self._guesses or self._guessed(model), None
         after = model.read(self._tokens, guesses.tokens)
         kept, wanted = self._judge(guesses, after, len(text))
         drawn = self._tokens[len(text) - len(self._text) :]
@@ -134,7 +148,7 @@ class _CascadeDrafting(Drafting):
                 predictions=guesses.predictions,
                 passes=guesses.passes,
                 target_seconds=model.passes[-1].seconds,
-                seconds=time.perf_counter() - began,
+                seconds=model.passes[-1].seconds + sum(each.seconds for each in guesses.passes),
                 lookahead=unread - 1,
             )
             self._below.draft_length.observe(finished)

@@ -96,9 +96,8 @@ class Drafting:
         self._distributions: list[Distribution | None] = []
         self._sources: list[str] = []
 
-    @property
-    def saving(self) -> float:
-        """See `Offers`: a step is a pass and brings one token."""
+    def saving(self, model: ModelSource) -> float:  # noqa: ARG002 - for those to whom a step is more
+        """What the model's next step saves (see `Offers`): it is a pass, and brings one token."""
         return 0.0
 
     def draft(self, model: ModelSource | None, lookup: Lookup | None) -> Draft:
@@ -108,7 +107,8 @@ class Drafting:
         while len(self._tokens) < self._limit and not self._is_over():
             found = lookup.find(self._text, self._tokens, self._limit - len(self._tokens)) if lookup else Found()
             unread = model.unread(self._tokens) if model else 0
-            choice = self._plan.choose(Offers(unread, found.levels, self.saving))
+            saving = self.saving(model) if model and unread else 0.0
+            choice = self._plan.choose(Offers(unread, found.levels, saving))
             if choice.looked_up:
                 self._take(found, choice.looked_up)
             elif not (choice.step and model and self.step(model)):
