@@ -31,7 +31,7 @@ class SideBySide:
 
     Args:
         model: it must stay open.
-        options: as of the model's own context; length, sequences and rows are chosen here.
+        options: as of the model's own context; length, sequences, branches and rows are chosen here.
         sequences: how many texts there are.
         context: tokens each text has before a pass.
         most_each: most tokens a pass may add to each.
@@ -44,7 +44,7 @@ class SideBySide:
     def __init__(self, model: Model, options: ContextOptions, sequences: int, context: int, most_each: int) -> None:
         length = -(-(context + most_each) // _STEP) * _STEP
         rows = sequences * most_each
-        options = replace(options, sequences=sequences, rows=rows, batch=max(rows, context))
+        options = replace(options, sequences=sequences, branches=0, rows=rows, batch=max(rows, context))
         check_kv_memory(model, replace(options, sequences=1), length * sequences)
         self._pointer, _ = allocate(model, options, length)
         self._free = weakref.finalize(self, low.llama_free, self._pointer)

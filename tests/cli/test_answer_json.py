@@ -64,12 +64,14 @@ def test_the_figures_are_those_of_the_answer() -> None:
         "draft_length": "auto",
         "why": "drafting pays: a guess of the draft model is kept 75 % of the time here and pays from 50 % on",
         "outlook": {"acceptance": 0.75, "break_even": 0.5, "draft_length": 3, "speed_up": 1.5},
+        "chosen": None,
     }
 
 
 def test_without_a_draft_there_is_no_outlook() -> None:
     document = json.loads(as_text(Answered(end=end(drafter="none", draft_length=0, outlook=None))))
-    assert document["drafting"] == {"drafter": "none", "draft_length": 0, "why": "", "outlook": None}
+    nothing = {"drafter": "none", "draft_length": 0, "why": "", "outlook": None, "chosen": None}
+    assert document["drafting"] == nothing
 
 
 def test_a_forbidden_token_is_told_without_infinity() -> None:
