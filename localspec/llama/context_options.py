@@ -126,7 +126,8 @@ class ContextOptions:
         parameters.n_seq_max = branches + 1 if branches else self.sequences
         parameters.n_batch = max(self.batch, self.rows)
         parameters.n_ubatch = self.micro_batch or (512 if model.uses_gpu else 256)
-        parameters.n_outputs_max = self.rows
+        # llama.cpp keeps room for a row of each sequence in any case, and gives up where it may not.
+        parameters.n_outputs_max = max(self.rows, parameters.n_seq_max)
         # A recurrent state cannot be cut: llama.cpp keeps the last ones, as many as one round may take back.
         parameters.n_rs_seq = MOST_ROWS if model.has_state else 0
         parameters.n_threads = self.threads or default_threads()

@@ -8,7 +8,7 @@ import pytest
 from localspec.decoding.rounds import never
 from localspec.llama.bindings import low
 from localspec.llama.context import Context
-from localspec.llama.context_options import ContextOptions
+from localspec.llama.context_options import MOST_BRANCHES, ContextOptions
 from localspec.llama.model import Model
 from localspec.llama.side_by_side import SideBySide
 
@@ -22,6 +22,18 @@ def test_passes_of_any_number_of_texts_are_timed(smollm2_model: Model) -> None:
             assert seconds is not None
             assert len(seconds) == 2
             assert min(seconds) > 0
+
+
+@pytest.mark.parametrize("sequences", [1, 2])
+def test_texts_are_timed_beside_a_conversation_that_may_branch(smollm2_model: Model, sequences: int) -> None:
+    options = ContextOptions(threads=1, branches=MOST_BRANCHES)
+    with SideBySide(smollm2_model, options, sequences, context=8, most_each=1) as texts:
+        assert texts.pass_seconds(sequences, 1, 1, never)
+
+
+def test_a_text_that_may_branch_can_put_out_one_row_alone(smollm2_model: Model) -> None:
+    with Context(smollm2_model, ContextOptions(length=64, threads=1, rows=1, branches=MOST_BRANCHES)) as context:
+        assert context.evaluate([1, 2, 3], rows=1).shape == (1, smollm2_model.vocabulary_size)
 
 
 def test_texts_stay_as_they_were_and_rows_are_those_of_a_text_alone(smollm2_model: Model) -> None:
