@@ -35,8 +35,9 @@ class Block(SamplesGuesses):
     every such draft is one of the full length, of which the paper proves that it is exact. Leaving out a token because
     of what it is would be no such draft: hence not `may_leave_out`.
 
-    How many tokens of a round are kept depends on the guesses behind them. So they have the target's distribution by
-    their place in the text, but not by their place in the round, as they have under `Rejection`.
+    Whether a round goes on behind a token depends on the guesses that follow it. So a token is no sample of p once it
+    is known that the round came further. Given those before it, and that the round came to its place, it is: where the
+    round ended before, the next one draws it from the same p, and together they have p by the place in the text.
 
     Args:
         seed: start of the random draws; every one is used once.
