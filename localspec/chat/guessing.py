@@ -17,13 +17,11 @@ from localspec.decoding.outlook import Outlook
 from localspec.decoding.rounds import Round
 from localspec.decoding.rules import contradiction
 from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.decoding.seeds import seed_of
 from localspec.decoding.source_choice import NONE, Chosen, SourceChoice, SourceWatch
 from localspec.decoding.source_speeds import SOURCES, SourceSpeeds
 from localspec.decoding.source_theory import candidates, theory
 from localspec.errors import UsageError
-
-_NEXT_SEED = 0x9E3779B97F4A7C15
-"""From the seed of one rule to that of the next: no two of an answer may draw the same random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +156,8 @@ class Guesser:
         rules = dict.fromkeys((*sources, NONE), rule or rule_for(acceptance, sampling, sources[0]))
         if rule is None and acceptance == "auto":
             for number, source in enumerate(sources[1:], 1):
-                seed = ((sampling.seed or 0) + number * _NEXT_SEED) % 2**64
-                rules[source] = rule_for(acceptance, replace(sampling, seed=seed), source)
+                other = replace(sampling, seed=seed_of(sampling.seed or 0, number))
+                rules[source] = rule_for(acceptance, other, source)
         drafters: dict[str, Drafter] = {source: self.drafters[source] for source in sources} | {NONE: NoDrafter()}
         judge = ChosenRule(rules, choice)
         return AnswerGuesses(ChosenDrafter(drafters, rules, choice), judge, length, choice)

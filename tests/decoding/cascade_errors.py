@@ -102,6 +102,10 @@ class Planted:
     inside: bool = False
 
 
+def the_same_seed(seed: int, number: int) -> int:  # noqa: ARG001 # the error
+    return seed
+
+
 PLANTED: dict[str, Planted] = {
     "q of the place before": Planted(
         "_CascadeDrafting", QOfThePlaceBefore, CASCADES["few tokens, two blocks"], rule="block"
@@ -118,5 +122,5 @@ PLANTED: dict[str, Planted] = {
     "unlikely tokens left out": Planted("_CascadeDrafting", UnlikelyTokensLeftOut, CASCADES["lookup"]),
     "corrections left out": Planted("_CascadeDrafting", CorrectionsLeftOut, CASCADES["one round, lookup"], 600),
     "inner guesses always kept": Planted("Rejection", KeepsEveryGuess, CASCADES["few tokens, guesses"], 200),
-    "random numbers of the outer rule": Planted("_NEXT_SEED", 0, CASCADES["few tokens, one round"], 400),
+    "random numbers of the outer rule": Planted("seed_of", the_same_seed, CASCADES["few tokens, one round"], 400),
 }

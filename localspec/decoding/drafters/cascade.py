@@ -13,10 +13,8 @@ from localspec.decoding.drafters.model_source import After, ModelSource, draft_s
 from localspec.decoding.language_model import LanguageModel
 from localspec.decoding.pass_costs import WIDEST
 from localspec.decoding.rounds import Draft, Round, Turn, origins_of
+from localspec.decoding.seeds import seed_of
 from localspec.decoding.verdict import BranchingRule, Guess
-
-_NEXT_SEED = 0x9E3779B97F4A7C15
-"""From the seed of one level to that of the next below; odd, so that 2^64 levels have seeds of their own (SplitMix)."""
 
 
 class CascadeDrafter(SourcesDrafter):
@@ -72,14 +70,14 @@ class _Inner:
         Where each token is a model's own choice, whatever was guessed, the draft model chooses by the same rule, under
         coupling with the same noise. Else the inner rule is rejection, with random numbers of its own: the outer rule's
         have yet to judge these tokens. It judges one place after the other, so that a round can end before a token that
-        is not wanted is drawn; block verification would have drawn all of them.
+        is not wanted is drawn; block verification, exact to the draft model as well, would have drawn all of them.
         """
         before, turn = self._above, self._turn
         if turn is not None and above is before:
             return turn
         sampling = draft_sampling(above.sampling)
         seed = secrets.randbits(64) if sampling.seed is None else sampling.seed
-        seed = (seed + _NEXT_SEED) % 2**64
+        seed = seed_of(seed, 1)
         # A rule that goes on in another turn goes on with its random numbers: none is used twice.
         if before is None or above.rule is not before.rule:
             self.rule = Rejection(seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple, Protocol
 
 from localspec.decoding.distributions import Distribution
@@ -21,6 +21,11 @@ class Found(NamedTuple):
 
     tokens: Sequence[int] = ()
     levels: Sequence[int] = ()
+
+    def first(self, count: int, end_tokens: Container[int]) -> Found:
+        """The first `count` of them, up to and with an end-of-generation token: nothing follows that."""
+        end = next((i + 1 for i, token in enumerate(self.tokens[:count]) if token in end_tokens), count)
+        return Found(self.tokens[:end], self.levels[:end])
 
 
 class Lookup(Protocol):
@@ -127,11 +132,9 @@ class Drafting:
         return bool(self._tokens) and (self._tokens[-1] in self._turn.end_tokens or self._turn.cancelled())
 
     def _take(self, found: Found, count: int) -> None:
-        """Add the first `count` tokens found, up to an end-of-generation token."""
-        tokens = found.tokens[:count]
-        ends = [i for i, token in enumerate(tokens) if token in self._turn.end_tokens]
-        tokens = tokens[: ends[0] + 1] if ends else tokens
-        self._plan.looked_up(found.levels[: len(tokens)])
+        """Add the first `count` tokens found."""
+        tokens, levels = found.first(count, self._turn.end_tokens)
+        self._plan.looked_up(levels)
         self._add(tokens, [None] * len(tokens), "ngram")
 
     def step(self, model: ModelSource) -> bool:

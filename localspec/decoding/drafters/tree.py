@@ -156,14 +156,12 @@ class _Growing:
         return bool(self._spine) and (self._tip.token in self._turn.end_tokens or self._turn.cancelled())
 
     def _take(self, found: Found, count: int) -> None:
-        """Add the first `count` tokens found to the spine, up to an end-of-generation token."""
-        tokens = found.tokens[:count]
-        ends = [i for i, token in enumerate(tokens) if token in self._turn.end_tokens]
-        levels = found.levels[: ends[0] + 1 if ends else count]
+        """Add the first `count` tokens found to the spine."""
+        tokens, levels = found.first(count, self._turn.end_tokens)
         self._plan.looked_up(levels)
-        for place, level in enumerate(levels):
+        for place, (token, level) in enumerate(zip(tokens, levels, strict=True)):
             prediction = self._plan.predicted("ngram", lookup_level(level, place), 0)
-            self._lengthen(self._tip.add(tokens[place], None, "ngram", prediction))
+            self._lengthen(self._tip.add(token, None, "ngram", prediction))
 
     def _step(self) -> None:
         """Add the model's guess to the spine, if it is worth verifying."""
