@@ -20,7 +20,7 @@ from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.decoding.seeds import seed_of
 from localspec.decoding.source_choice import NONE, Chosen, SourceChoice, SourceWatch
 from localspec.decoding.source_speeds import SOURCES, SourceSpeeds
-from localspec.decoding.source_theory import candidates, theory
+from localspec.decoding.source_theory import candidates, promising, theory
 from localspec.errors import UsageError
 
 
@@ -152,7 +152,9 @@ class Guesser:
         if not sources or speeds is None or not isinstance(length, AdaptiveLength):
             usual = self.drafters[sources[0]] if sources else NoDrafter()
             return self._watching(usual, request, sampling, length, rule)
-        choice = SourceChoice({source: theory(source, length) for source in sources}, speeds)
+        theories = promising({source: theory(source, length) for source in sources}, speeds)
+        sources = list(theories)
+        choice = SourceChoice(theories, speeds)
         rules = dict.fromkeys((*sources, NONE), rule or rule_for(acceptance, sampling, sources[0]))
         if rule is None and acceptance == "auto":
             for number, source in enumerate(sources[1:], 1):

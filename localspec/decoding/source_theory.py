@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from localspec.decoding.adaptive_length import AdaptiveLength
 from localspec.decoding.drafter_names import BRANCHING, LOOKED_UP
 from localspec.decoding.pass_costs import WIDEST, PassCosts
+from localspec.decoding.source_speeds import SourceSpeeds
 
 _USUAL_FIRST = ("hybrid", "ngram", "lookahead", "tree", "cascade")
 """The sources to choose from. The draft model alone has nothing that hybrid has not."""
@@ -34,6 +35,31 @@ def candidates(drafters: Iterable[str], *, chains_only: bool) -> list[str]:
     left_out = {"ngram"} if "hybrid" in here else set()
     left_out |= {"tree"} if chains_only else set()
     return [source for source in _USUAL_FIRST if source in here - left_out]
+
+
+def promising(theories: Mapping[str, float], speeds: SourceSpeeds) -> dict[str, float]:
+    """Those of the sources that are worth a choice, the usual one first, with their figures.
+
+    The usual one makes the guesses of the draft model and those of the text, token by token. Another one must promise
+    more than that, by theory or by what it showed here when it was named: to try one that does neither costs more than
+    it finds. With the window of lookahead decoding, trees and cascades all as fast as hybrid by theory, or slower,
+    trying them on two cores made answers 0.92 times as fast as hybrid alone, a rewriting 0.7 times.
+
+    Args:
+        theories: see `theory`; the usual one first.
+        speeds: what is known of them.
+    """
+    usual, figure = next(iter(theories.items()))
+
+    def surely_faster(source: str, each: float) -> bool:
+        doubt = speeds.doubt((source, each), (usual, figure), of_text=False)
+        return speeds.expected(source, each) * math.exp(-doubt) > speeds.expected(usual, figure)
+
+    return {
+        source: each
+        for source, each in theories.items()
+        if source == usual or each > figure or surely_faster(source, each)
+    }
 
 
 def theory(source: str, length: AdaptiveLength) -> float:
