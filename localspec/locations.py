@@ -61,6 +61,11 @@ def pruned_folder() -> Path:
     return models_folder() / "pruned"
 
 
+def is_pruned_draft(path: Path) -> bool:
+    """Whether `localspec prune` made this file."""
+    return path.parent == pruned_folder()
+
+
 def pruning_folder() -> Path:
     """What a running `localspec prune` tries: on the same disk as what it keeps, and not among the models."""
     return cache_folder() / "pruning"

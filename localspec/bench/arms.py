@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,11 +94,15 @@ def parse_arms(text: str) -> tuple[Arm, ...]:
         UsageError: one that does not exist, contradicts itself, or comes twice.
     """
     arms = tuple(_arm(part.strip()) for part in text.split(","))
-    names = [arm.name for arm in arms]
+    refuse_twins("The arm", [arm.name for arm in arms])
+    return arms
+
+
+def refuse_twins(whose: str, names: Sequence[str]) -> None:
+    """Raise UsageError if one of the names comes twice; `whose` begins the sentence."""
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"The arm {name} is named twice", "", "Use --runs to repeat every arm.")
-    return arms
+            raise UsageError(f"{whose} {name} is named twice", "", "Use --runs to repeat every arm.")
 
 
 def baseline_of(arm: Arm, arms: Iterable[Arm]) -> Arm | None:

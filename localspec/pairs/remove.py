@@ -101,7 +101,7 @@ def _remove_local(file: ModelFile, others: list[Pair]) -> Removal:
     path = locate(file)
     if path is None:
         return Removal(file, None, 0)
-    if path.parent != locations.pruned_folder():
+    if not locations.is_pruned_draft(path):
         return Removal(file, path, 0, "localspec did not make it")
     users = _users(file, others)
     if users:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from localspec.bench.arms import refuse_twins
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.messages import LoadPair
 from localspec.errors import UsageError
@@ -75,10 +76,7 @@ def parse_server_arms(text: str) -> tuple[ServerArm, ...]:
         UsageError: one that does not exist, contradicts itself, or comes twice.
     """
     arms = tuple(_arm(part.strip()) for part in text.split(","))
-    names = [arm.name for arm in arms]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"The server's arm {name} is named twice", "", "Use --runs to repeat every arm.")
+    refuse_twins("The server's arm", [arm.name for arm in arms])
     return arms
 
 

@@ -124,4 +124,4 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
 
 def _drafts_with_own_layers(choice: Choice) -> bool:
     draft = choice.loading.draft
-    return draft is not None and draft.path.parent == locations.pruned_folder()
+    return draft is not None and locations.is_pruned_draft(draft.path)
