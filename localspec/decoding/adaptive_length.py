@@ -46,7 +46,10 @@ _STALE_AFTER = 24
 """Rounds after which the table is computed anew, for what was learned since."""
 
 _NOTICEABLE = 0.06
-"""A change of speed or of recent acceptance after which it is computed anew at once."""
+"""A change of the speed after which it is computed anew at once."""
+
+_NOTICEABLY_EASIER = 0.2
+"""A change of the odds that guesses are kept, likewise."""
 
 
 class AdaptiveLength:
@@ -125,7 +128,7 @@ class AdaptiveLength:
 
     def _current_table(self) -> StoppingTable:
         """The value of the model's steps, computed anew when it is out of date."""
-        basis = (self.costs.version, self.rate, self.knowledge.calibrations["model"].recent)
+        basis = (self.costs.version, self.rate, self.knowledge.calibrations["model"].ease)
         if self._table is None or self._age >= _STALE_AFTER or _differ(basis, self._basis):
             step = self.costs.draft(1)
             longest = 0 if step == math.inf else min(LONGEST_DRAFT, self._longest_lately + _AHEAD)
@@ -174,6 +177,9 @@ class AdaptiveLength:
 
 def _differ(basis: tuple[int, float, float], before: tuple[int, float, float]) -> bool:
     """Whether the table's basis moved noticeably."""
-    return basis[0] != before[0] or any(
-        abs(new - old) > _NOTICEABLE * old for new, old in zip(basis[1:], before[1:], strict=True)
+    (version, rate, ease), (old_version, old_rate, old_ease) = basis, before
+    return (
+        version != old_version
+        or abs(rate - old_rate) > _NOTICEABLE * old_rate
+        or abs(ease - old_ease) > _NOTICEABLY_EASIER * old_ease
     )

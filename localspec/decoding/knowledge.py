@@ -12,6 +12,7 @@ from localspec.decoding.calibration import (
     LOOKUP_PRIORS,
     LOOKUP_SIBLING_PRIORS,
     MODEL_PRIORS,
+    OF_LOOKUPS,
     SIBLING_PRIORS,
     Calibration,
     source_beside,
@@ -120,8 +121,8 @@ class Knowledge:
 def _fresh_calibrations() -> dict[str, Calibration]:
     return {
         "model": Calibration(MODEL_PRIORS),
-        "ngram": Calibration(LOOKUP_PRIORS),
+        "ngram": Calibration(LOOKUP_PRIORS, OF_LOOKUPS),
         source_beside("model"): Calibration(SIBLING_PRIORS),
-        source_beside("ngram"): Calibration(LOOKUP_SIBLING_PRIORS),
-        "lookahead": Calibration(LOOKAHEAD_PRIORS),
+        source_beside("ngram"): Calibration(LOOKUP_SIBLING_PRIORS, OF_LOOKUPS),
+        "lookahead": Calibration(LOOKAHEAD_PRIORS, OF_LOOKUPS),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import statistics
 
 import pytest
 
@@ -12,7 +13,9 @@ from localspec.decoding.calibration import (
     BINS,
     MODEL_PRIORS,
     MOST_CERTAIN,
+    OF_LOOKUPS,
     Calibration,
+    Manner,
     chance_of_likeliest,
     model_bin,
     model_level,
@@ -42,7 +45,7 @@ def test_at_first_the_priors_are_expected() -> None:
 
 
 def test_levels_are_learned_apart_from_each_other() -> None:
-    calibration = taught({0: 0.7, 2: 0.7}, 600)
+    calibration = taught({0: 0.7, 2: 0.7}, 1500)
 
     assert calibration.acceptance(0) == pytest.approx(0.7, abs=0.08)
     assert calibration.acceptance(2) == pytest.approx(0.7, abs=0.08)
@@ -66,16 +69,51 @@ def test_a_draft_that_became_useless_shows_after_a_few_guesses_at_all_levels() -
         assert calibration.acceptance(level) < 0.7 * before[level]
 
 
-def test_a_lucky_streak_raises_no_other_level() -> None:
-    calibration = Calibration(PRIORS)
-    for _ in range(30):
-        calibration.observe(0, kept=True)
+def test_an_easy_passage_shows_at_all_levels_and_makes_none_certain() -> None:
+    calibration = taught({0: 0.2, 1: 0.5, 2: 0.9}, 1000)
+    before = [calibration.acceptance(level) for level in range(3)]
+    teach(calibration, {0: 0.4, 1: 0.75}, 40)
 
-    assert calibration.recent > 1.2
-    assert calibration.acceptance(1) == pytest.approx(0.5)
+    assert calibration.ease > 1.2
+    for level in range(3):
+        assert before[level] < calibration.acceptance(level) < before[level] + 0.6 * (1 - before[level])
 
 
-def test_the_common_factor_does_not_outlive_its_passage() -> None:
+def test_chance_alone_makes_no_passage_hard_or_easy() -> None:
+    found = []
+    for seed in range(40):
+        calibration = taught({0: 0.2, 1: 0.5, 2: 0.9}, 600, seed)
+        found.append(calibration.ease)
+
+    assert statistics.mean(found) == pytest.approx(1, abs=0.1)
+    assert statistics.stdev(found) < 0.35
+
+
+def test_the_less_is_known_of_a_lookups_guesses_the_less_is_counted_on() -> None:
+    calibration = Calibration(PRIORS, OF_LOOKUPS)
+
+    def held_back(level: int) -> float:
+        return calibration.expected(level) - calibration.acceptance(level)
+
+    assert calibration.expected(1) == pytest.approx(0.5)
+    at_first = held_back(1)
+    teach(calibration, {1: 0.5}, 400)
+    known = held_back(1)
+    for _ in range(200):
+        calibration.unjudged()
+
+    assert at_first > 0.07
+    assert 0 < known < held_back(1) < at_first
+
+
+def test_without_caution_what_is_expected_is_counted_on() -> None:
+    calibration = Calibration(PRIORS, Manner(0.4, 0.0))
+    teach(calibration, {1: 0.3}, 50)
+
+    assert [calibration.acceptance(level) for level in range(3)] == [calibration.expected(level) for level in range(3)]
+
+
+def test_the_ease_of_a_passage_does_not_outlive_it() -> None:
     def after_a_hard_passage() -> Calibration:
         calibration = taught({1: 0.6}, 1000)
         for _ in range(40):
@@ -87,8 +125,8 @@ def test_the_common_factor_does_not_outlive_its_passage() -> None:
         later.unjudged()
     another.begin_answer()
 
-    assert hard.recent < another.recent < later.recent
-    assert later.recent == pytest.approx(1, abs=0.05)
+    assert hard.ease < another.ease < later.ease
+    assert later.ease == pytest.approx(1, abs=0.05)
 
 
 def test_no_guess_is_certain() -> None:
