@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,12 @@ _MODELS = locations.models_folder()
 
 # Rooms whose tests wait for another process or for a screen, with a deadline that a machine with no time can miss.
 _WITH_DEADLINES = ("end_to_end", "tui", "scripts")
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C as on a terminal: what a shell starts with `&` ignores it, and so would all that the tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
