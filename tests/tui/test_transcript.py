@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from localspec.conversations.conversation import AnswerFacts, Attachment
 from localspec.tui.widgets.transcript import Transcript
+from localspec.tui.widgets.transcript_entry import head_line
 from tests.tui.screen_text import screen_text
 from tests.tui.transcript_made import ANSWER, FACTS, TranscriptApp, answer, long_talk, question, rounds_of, unwritten
 
@@ -267,3 +268,17 @@ async def test_every_strip_is_as_wide_as_the_view(size: tuple[int, int]) -> None
             if transcript.scroll_offset.y == 0:
                 break
             await pilot.press("pageup")
+
+
+async def test_the_figures_of_an_answer_that_was_slower_stand_out() -> None:
+    app = TranscriptApp([answer("a", "text")])
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        look = app.query_one(Transcript).look
+        faster, slower = (
+            head_line(answer("a", "text", facts), look).segments[-1]
+            for facts in (FACTS, replace(FACTS, off_tokens_per_second=60.0))
+        )
+    assert (faster.text, faster.style) == ("1.93x · 41.8 tok/s", look.palette.figures)
+    assert (slower.text, slower.style) == ("0.70x · 41.8 tok/s", look.palette.warning)
+    assert look.palette.figures != look.palette.warning

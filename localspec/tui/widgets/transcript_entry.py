@@ -78,7 +78,8 @@ def head_line(shown_entry: Shown, look: Look) -> Line:
         Segment(marker, palette.chosen),
     ]
     gap = width - sum(cell_len(part.text) for part in left) - len(right)
-    parts = [*left, Segment(" " * max(gap, 0), muted), Segment(right if gap > 0 else "", palette.figures)]
+    style = palette.warning if entry.facts is not None and _slower(entry.facts) else palette.figures
+    parts = [*left, Segment(" " * max(gap, 0), muted), Segment(right if gap > 0 else "", style)]
     return Line(tuple(part for part in parts if part.text), joint=None)
 
 
@@ -89,6 +90,12 @@ def figures(facts: AnswerFacts) -> str:
         return ""
     shown_speed = f"{speed:,.1f} tok/s"
     return f"{speed / facts.off_tokens_per_second:.2f}x · {shown_speed}" if facts.off_tokens_per_second else shown_speed
+
+
+def _slower(facts: AnswerFacts) -> bool:
+    """Whether it was slower than without speculation, as far as two decimals show it."""
+    speed, off = facts.statistics.tokens_per_second, facts.off_tokens_per_second
+    return bool(speed and off and round(speed / off, 2) < 1)
 
 
 def moment(created: float) -> str:
