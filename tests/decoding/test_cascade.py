@@ -1,4 +1,4 @@
-"""Two levels of drafting hold the same text, never outgrow a limit, and cost hardly more where one is enough."""
+"""Two levels of drafting hold the same text, and never outgrow a limit."""
 
 from __future__ import annotations
 
@@ -10,20 +10,14 @@ import numpy as np
 import pytest
 
 from localspec.decoding.acceptance import AcceptanceRule, rule_for
-from localspec.decoding.adaptive_length import AdaptiveLength
-from localspec.decoding.draft_length import LONGEST_DRAFT, DraftLength, FixedLength, Offers
-from localspec.decoding.drafters import Drafter
+from localspec.decoding.draft_length import FixedLength
 from localspec.decoding.drafters.cascade import CascadeDrafter
 from localspec.decoding.drafters.model import ModelDrafter
-from localspec.decoding.knowledge import Knowledge
-from localspec.decoding.pass_costs import PassCosts
-from localspec.decoding.rounds import Draft, DraftPass, Origin, Prediction, Round, Turn, never
-from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.decoding.rounds import Draft, Turn, never
 from tests.decoding.answers import GREEDY, Pair, Polls, ScriptedDrafter, turn
 from tests.decoding.cascades import CASCADES, CLOSER, REPEATING, cascade_of
-from tests.decoding.processes import FLAT
 from tests.decoding.scenarios import CLOSE, PLAIN, TARGET
-from tests.decoding.table_model import Failure, Table, TableError, TableModel, near, random_table
+from tests.decoding.table_model import Failure, TableError, TableModel
 
 SAMPLING = replace(PLAIN, seed=3)
 LENGTH = 24
@@ -253,162 +247,3 @@ def test_random_numbers_go_on_when_a_turn_does_and_begin_anew_with_the_next(rule
     # The first is made with another memory of the lookup.
     assert len(set(drafts(same_rule=False, same_turn=False)[1:])) == 1
     assert drafts(same_rule=True, same_turn=True, seed=4) != drafts(same_rule=True, same_turn=True)
-
-
-# What it is worth, where passes cost what they say.
-
-STEP = 0.15
-
-
-def costs() -> PassCosts:
-    draft = {width: STEP * (1 + 0.25 * (width - 1)) for width in range(1, LONGEST_DRAFT + 2)}
-    return PassCosts(dict(enumerate(FLAT, 1)), draft)
-
-
-def seconds(rounds: Sequence[Round]) -> float:
-    """What the passes of these rounds cost by the figures that hold."""
-    return sum(costs().round(finished) for finished in rounds)
-
-
-class Timed(AdaptiveLength):
-    """Takes every pass to have lasted as long as the figures say."""
-
-    def __init__(
-        self, costs: PassCosts, knowledge: Knowledge, *, greedy: bool, told: list[Round] | None = None
-    ) -> None:
-        super().__init__(costs, knowledge, greedy=greedy)
-        self._told = told
-
-    def below(self) -> DraftLength:
-        assert self.costs.below is not None
-        return Timed(self.costs.below, self.knowledge.below, greedy=self._greedy, told=self._told)
-
-    def observe(self, finished: Round) -> None:
-        passes = tuple(replace(each, seconds=self.costs.draft(each.width)) for each in finished.passes)
-        finished = replace(finished, passes=passes, target_seconds=self.costs.target(finished.width))
-        super().observe(finished)
-
-
-def written(
-    target: TableModel, drafter: Drafter, sampling: SamplingSettings, knowledge: Knowledge, prompt: Sequence[int]
-) -> Pair[TableModel]:
-    rule = "greedy" if sampling.temperature == 0 else "coupled"
-    length = Timed(costs(), knowledge, greedy=sampling.temperature == 0)
-    pair = Pair(target, drafter, list(prompt))
-    pair.answer(Turn(sampling, rule_for(rule, sampling), length, max_tokens=150))
-    return pair
-
-
-WIDE = random_table(50, 400, spread=2.5)
-WIDE_DRAFT = near(WIDE, 51, 0.5)
-
-
-def both(sampling: SamplingSettings, draft: Table, answers: int) -> tuple[float, float, list[Round]]:
-    """Seconds of answers by the draft model alone and by a cascade of it and a lookup; the rounds of the cascade."""
-    known = Knowledge(), Knowledge()
-    spent, rounds = [0.0, 0.0], []
-    for seed in range(answers):
-        texts = []
-        for i, drafter in enumerate((ModelDrafter(TableModel(draft), 400), cascade_of([TableModel(draft)], 400))):
-            pair = written(TableModel(WIDE), drafter, replace(sampling, seed=seed), known[i], (seed, 2, 3))
-            spent[i] += seconds(pair.rounds)
-            texts.append(pair.text)
-            if i:
-                rounds += pair.rounds
-        assert texts[0] == texts[1]
-    return spent[0], spent[1], rounds
-
-
-def test_where_no_lookup_helps_the_draft_model_a_cascade_costs_hardly_more() -> None:
-    alone, cascaded, rounds = both(PLAIN, WIDE_DRAFT, 12)
-
-    assert cascaded <= 1.03 * alone
-    assert sum(len(finished.drafted) for finished in rounds) > 500
-
-
-def test_where_the_text_repeats_itself_a_cascade_costs_much_less() -> None:
-    """At temperature 0 a table model goes round in circles."""
-    alone, cascaded, rounds = both(GREEDY, near(WIDE, 52, 0.001), 6)
-
-    assert cascaded < 0.8 * alone
-    assert sum(len(finished.passes) for finished in rounds) < 0.5 * sum(len(finished.drafted) for finished in rounds)
-
-
-def test_where_the_draft_model_never_repeats_what_the_text_does_a_cascade_costs_hardly_more() -> None:
-    """The target goes round in a circle that the draft model would leave each time."""
-    alone, cascaded, _ = both(GREEDY, WIDE_DRAFT, 6)
-
-    assert cascaded <= 1.03 * alone
-
-
-def test_a_step_that_saves_is_worth_more() -> None:
-    """Where the draft model is too slow to guess token by token, it may still guess several at once."""
-    slow = PassCosts(dict(enumerate(FLAT, 1)), {1: 1.4, 32: 2.0})
-    plan = AdaptiveLength(slow, Knowledge(), greedy=True).plan(20)
-
-    assert not plan.choose(Offers(unread=1)).step
-    assert plan.choose(Offers(unread=1, saving=1.5)).step
-
-
-def test_what_guesses_save_is_the_passes_of_the_tokens_they_bring_less_their_own_width() -> None:
-    length = AdaptiveLength(costs().below or costs(), Knowledge(), greedy=True)
-    wider = 0.25 * STEP
-
-    assert length.saving(()) == 0
-    assert length.saving([Prediction(0, 0.8)]) == pytest.approx(0.8 * STEP - wider)
-    assert length.saving([Prediction(0, 0.8), Prediction(0, 0.5)]) == pytest.approx((0.8 + 0.4) * STEP - 2 * wider)
-    assert length.saving([Prediction(0, 0.1)]) < 0
-    assert FixedLength(4).saving([Prediction(0, 0.8)]) == 0
-
-
-def inner_round(guesses: int, kept: int, lookahead: int) -> Round:
-    width = 1 + guesses + lookahead
-    own = Origin.CORRECTION if kept < guesses else Origin.BONUS
-    return Round(
-        drafted=(0,) * guesses,
-        path=tuple(range(kept)),
-        tokens=(0,) * (kept + 1),
-        origins=(*(Origin.DRAFT,) * kept, own if guesses else Origin.PLAIN),
-        sources=("ngram",) * guesses,
-        predictions=(),
-        passes=(),
-        target_seconds=STEP * (1 + 0.25 * (width - 1)),
-        seconds=1.0,
-        lookahead=lookahead,
-    )
-
-
-def test_the_level_below_has_the_draft_models_costs_and_knowledge_of_its_own() -> None:
-    above = AdaptiveLength(costs(), Knowledge(), greedy=False)
-    below = above.below()
-
-    assert isinstance(below, AdaptiveLength)
-    assert below.costs.target_curve == pytest.approx([costs().draft(width) for width in range(1, LONGEST_DRAFT + 2)])
-    assert below.knowledge is above.knowledge.below is not above.knowledge
-    assert below.below() == FixedLength(0)
-    assert FixedLength(5).below() == FixedLength(5)
-
-
-def test_what_is_known_of_the_level_below_is_kept_and_costs_are_learned_on() -> None:
-    known = Knowledge()
-    assert known.state()["below"] is None
-    known.below.judged = 17
-    again = Knowledge()
-    again.restore(known.state())
-    assert again.below.judged == 17
-    held = costs()
-    assert held.below is held.below is not None
-    third = PassCosts({1: 0.1}, {1: 0.02})
-    assert PassCosts({1: 1.0}, {1: 0.1}, third).below is third
-    assert PassCosts({1: 1.0}, {}).below is None
-
-
-def test_passes_of_deeper_models_tell_nothing_of_the_draft_models_costs() -> None:
-    held = costs()
-    for _ in range(60):
-        held.observe(replace(inner_round(0, 0, 0), target_seconds=1.0, passes=(DraftPass(1, 50.0, depth=1),)))
-
-    assert held.draft(1) == pytest.approx(STEP)
-    assert held.round(replace(inner_round(0, 0, 0), passes=(DraftPass(1, 50.0, 1), DraftPass(2, 9.0)))) == (
-        pytest.approx(1.0 + 50.0 + 1.25 * STEP)
-    )
