@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from localspec.settings import Sources
 from localspec.tui.app import ChatApp
 from localspec.tui.engine_link import EngineLink
 from localspec.tui.engine_state import EngineState, Stage
+from localspec.tui.pace import Pace
 from localspec.tui.prompt_history import PromptHistory
 from localspec.tui.screens.chat import ChatScreen
 from localspec.tui.services import Opening, Services
@@ -33,6 +35,13 @@ def _certain_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key press or a pause of Textual's pilot ends when the app has done what follows from it, not before."""
     for module in ("app", "pilot"):
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", settle)
+
+
+@pytest.fixture(autouse=True)
+def _quick_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes is drawn at once: beside an engine on a CPU the app lets up to half a second go by between frames."""
+    for screen in ("chat", "compare"):
+        monkeypatch.setattr(f"localspec.tui.screens.{screen}.Pace", partial(Pace, fastest=0.01, slowest=0.02))
 
 
 @dataclass
