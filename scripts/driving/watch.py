@@ -143,16 +143,17 @@ class Watch:
                 raise ViolationError(f"the file of conversations is damaged: {found[:5]} {broken[:5]}")
 
     def growth(self) -> tuple[float, str]:
-        """Megabytes a minute over the second half of the longest process, and that in words.
+        """Megabytes a minute over the last third of the longest process, and that in words.
 
         The median of the slopes between samples (Theil and Sen): what leaks grows all the time, while the largest paste
-        so far makes one step, that Python's allocator keeps for the next one.
+        so far makes one step, that Python's allocator keeps for the next one, and caches fill for some fifteen minutes
+        until they are full.
         """
         longest = max(self.processes, key=len)
-        half = longest[len(longest) // 2 :]
-        if len(half) < 5:
+        last_third = longest[len(longest) * 2 // 3 :]
+        if len(last_third) < 5:
             return 0.0, "too few samples of its memory"
-        picked = half[:: -(-len(half) // _MOST_COMPARED)]
+        picked = last_third[:: -(-len(last_third) // _MOST_COMPARED)]
         slope = statistics.median(
             (later.bytes - sooner.bytes) / 1e6 / (later.minutes - sooner.minutes)
             for sooner, later in itertools.combinations(picked, 2)
@@ -162,7 +163,7 @@ class Watch:
         return slope, (
             f"memory of the longest process, {last.minutes:.1f} minutes, in tenths of it: "
             f"{' '.join(f'{each / 1e6:.0f}' for each in tenths)} MB, "
-            f"{slope:+.2f} MB a minute over the second half; files {first.files} to {last.files}, "
+            f"{slope:+.2f} MB a minute over the last third; files {first.files} to {last.files}, "
             f"threads {first.threads} to {last.threads}"
         )
 
