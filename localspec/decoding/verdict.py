@@ -131,10 +131,10 @@ class SamplesGuesses:
     def propose_several(self, q: Distribution, position: int, count: int) -> list[Guess]:  # noqa: ARG002 - likewise
         """Samples of q without replacement, each with what was left of q when it was drawn."""
         guesses: list[Guess] = []
-        while len(guesses) < count:
-            token = q.draw(self._uniform())
-            guesses.append(Guess(token, q))
-            mass, q = excess(q, None, token, 1.0)
-            if mass == 0:
-                break
+        for _ in range(count):
+            if guesses:
+                mass, q = excess(q, None, guesses[-1].token, 1.0)
+                if mass == 0:
+                    break
+            guesses.append(Guess(q.draw(self._uniform()), q))
         return guesses
