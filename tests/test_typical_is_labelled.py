@@ -97,9 +97,9 @@ def exported(rule: str) -> str:
 def verified(rule: str) -> Findings:
     """A rule whose draws look as they should."""
     place = Position(False, 9, 1000, 0, 0.5, 0.5, 0.01, 0.01, 0.2, 900, 700, 0.5)
-    texts = [Texts(name, 0.8, 2, 60, 30) for name in ("greedy", "coupled")]
-    draws = Draws(rule, rule != "typical", (place,), 0.5)
-    return Findings(("big", "small"), texts, draws, [Caught("none", False, 1000, 0, 0.5)], 1.0)
+    texts = [Texts("model", name, 0.8, 2, 60, 40, 30) for name in ("greedy", "coupled")]
+    draws = [Draws(rule, "chains", rule != "typical", (place,), 0.5)]
+    return Findings(("big", "small"), texts, draws, [Caught("rejection", "chains", False, False, 1000, 0, 0.5)], 1.0)
 
 
 SHOWN: dict[str, Callable[[str], str]] = {

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from localspec import locations
 from localspec.cli.setting_options import add_settings
+from localspec.decoding.drafter_names import NEEDS_MODEL
+from localspec.decoding.rules import contradiction
 from localspec.errors import LocalspecError, UsageError
 from localspec.settings import Sources, from_environment, from_file, from_flags
 
@@ -18,9 +20,7 @@ if TYPE_CHECKING:
     from localspec.bench.losslessness.findings import Findings
     from localspec.settings.choice import Choice
 
-SCHEMA = 1
-_DRAFT_LENGTH = 3
-"""Where the settings leave it to the program: a length of its own accord would be another at each run."""
+SCHEMA = 2
 
 PLANTS = (
     "residual-is-p",
@@ -31,27 +31,53 @@ PLANTS = (
     "block-first-failure",
     "block-passes-by-share",
     "block-bonus-from-q",
+    "tree-residual-not-updated",
+    "tree-corrects-with-p",
+    "tree-forgets-last-residual",
+    "tree-q-not-renormalised",
+    "tree-draws-with-replacement",
+    "tree-likeliest-sibling",
+    "tree-ordered-by-p",
+    "tree-last-first",
+    "tree-lookup-said-drawn",
 )
 """As `losslessness.planted.PLANTED`, which the help has no time to import; a test compares the two."""
 
 _DESCRIPTION = """\
 Check on your own pair that speculation changes nothing but the time:
-- texts with and without it, greedy and at a temperature; where they part, how
-  little decides there, and whether rounding explains it;
+- texts with the guesses of --drafter and without any, greedy and at a
+  temperature; where they part, how little decides there, and whether rounding
+  explains it;
 - draws from the real accept-and-resample code on the pair's own distributions,
-  100,000 at each of 50 places, against the target's by chi-square tests;
+  100,000 at each of 50 places (30,000 where a place has several guesses),
+  against the target's by chi-square tests;
 - the same tests on rules with planted errors, which must be found.
 Leaves with 0 when all is exact, with 1 when not."""
 
 _EPILOG = """\
-The acceptance rule under test is the one of the settings: --acceptance typical
-fails, as it does not keep the target's distribution. At temperature 0 the draws
-are made at 0.8.
+With --drafter auto every source is looked at that it may choose. A draft has as
+many guesses as --draft-length says, else 3: what pays would be another number
+at each run, or none. Those of tree and lookahead have 8 or more, and a tree
+branches whatever that is worth.
 
---json prints one object, "schema": 1: fine, verdict, texts, draws (positions
-with their p-values and total variations), caught, models, seconds."""
+The acceptance rule under test is the one of the settings, and auto stands for
+what it does at a temperature: --acceptance typical fails, as it does not keep
+the target's distribution. At temperature 0 the draws are made at 0.8.
+
+A target alone is verified with what guesses without a draft model: ngram,
+lookahead.
+
+--json prints one object, "schema": 2: fine, verdict, texts (one for each source
+and temperature), draws (one for each rule: positions with their p-values and
+total variations), caught, models, seconds."""
 
 _MEANINGLESS = frozenset({"drop_oldest", "stats", "stop", "speculation", "max_tokens", "system"})
+_SIZES = {
+    True: {"prompts": 2, "max_tokens": 32, "sequences": 10_000, "tree_sequences": 5_000, "control_sequences": 2_500},
+    False: {"prompts": 4, "max_tokens": 48, "sequences": 100_000, "tree_sequences": 30_000, "control_sequences": 2_500},
+}
+"""How much is looked at with --quick, and without."""
+
 _TEMPERATURE = 0.8
 _SEED = 7
 
@@ -74,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Look into the pair, and say what was found.
 
     Raises:
-        UsageError: there is no draft, or a setting that cannot be.
+        UsageError: nothing guesses, or a setting that cannot be.
         LocalspecError: the pair cannot be loaded, or the process that looked died.
     """
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
@@ -112,25 +138,34 @@ def run(arguments: argparse.Namespace) -> int:
 def _assignment(choice: Choice, *, quick: bool, plant: str | None) -> Assignment:
     from localspec.bench.losslessness.assignment import Assignment  # noqa: PLC0415 - as in `run`
 
-    if choice.loading.draft is None:
-        raise UsageError("There is nothing to verify without a draft", "", "Name one with --draft, or choose a pair.")
-    settings = choice.settings
-    rule = "block" if settings.acceptance in {"auto", "greedy"} else settings.acceptance
-    size = (
-        {"prompts": 2, "max_tokens": 32, "sequences": 10_000, "control_sequences": 10_000}
-        if quick
-        else {"prompts": 4, "max_tokens": 48, "sequences": 100_000, "control_sequences": 10_000}
-    )
+    settings, alone = choice.settings, choice.loading.draft is None
+    speculation = settings.speculating(with_draft=not alone)
+    if not speculation.enabled:
+        needs = alone and settings.drafter in NEEDS_MODEL
+        raise UsageError(
+            "There is nothing to verify: nothing guesses",
+            f"The drafter {settings.drafter} needs a draft model." if needs else "These settings turn speculation off.",
+            "Name one with --draft, or choose a pair, or another drafter." if needs else "Choose another drafter.",
+        )
+    if plant and alone:
+        raise UsageError(
+            "A wrong rule shows only where a draft model guesses",
+            "Its errors are in what it does with guesses that were drawn.",
+            "Name one with --draft, or choose a pair, or a drafter that uses one.",
+        )
+    rule = "auto" if settings.acceptance == "greedy" else settings.acceptance
+    temperature = settings.temperature or _TEMPERATURE
+    if wrong := contradiction(rule, speculation.drafter, temperature):
+        raise UsageError(*wrong)
     return Assignment(
         loading=replace(choice.loading, context=settings.context or 1024, costs=False),
         sampling=replace(
-            settings.sampling(),
-            temperature=settings.temperature or _TEMPERATURE,
-            seed=_SEED if settings.seed is None else settings.seed,
+            settings.sampling(), temperature=temperature, seed=_SEED if settings.seed is None else settings.seed
         ),
+        drafter=speculation.drafter,
         rule=plant or rule,
-        draft_length=_DRAFT_LENGTH if settings.draft_length == "auto" else max(1, settings.draft_length),
-        **size,
+        draft_length=None if speculation.draft_length == "auto" else speculation.draft_length,
+        **_SIZES[quick],
     )
 
 
@@ -141,6 +176,6 @@ def _tell(found: Findings, failure: LocalspecError | None, *, as_json: bool) -> 
     if as_json:
         values: dict[str, Any] = asdict(found)
         told = verdict(found) if failure is None else [failure.title]
-        print_json({"fine": found.fine and failure is None, "verdict": told, **values})
+        print_json({"schema": SCHEMA, "fine": found.fine and failure is None, "verdict": told, **values})
     elif failure is None:
         print_words(lines_of(found))

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -16,6 +16,7 @@ import pytest
 from localspec.bench.losslessness.assignment import Assignment
 from localspec.bench.losslessness.findings import Findings
 from localspec.bench.losslessness.planted import BLOCK_ERRORS, REJECTION_ERRORS
+from localspec.bench.losslessness.planted_trees import TREE_ERRORS
 from localspec.bench.losslessness.verification import verify
 from localspec.bench.losslessness.words import lines_of, verdict
 from localspec.cli import main
@@ -25,16 +26,20 @@ from localspec.engine.messages import LoadPair, ModelSettings
 from localspec.errors import EngineDiedError, LocalspecError
 
 
-def assignment(target: Path, draft: Path, rule: str = "rejection", sequences: int = 1500) -> Assignment:
+def assignment(
+    target: Path, draft: Path | None, rule: str = "rejection", drafter: str = "hybrid", sequences: int = 1500
+) -> Assignment:
     """A small one: two texts of 24 tokens."""
     return Assignment(
-        loading=LoadPair(ModelSettings(target), ModelSettings(draft), context=256, threads=1),
+        loading=LoadPair(ModelSettings(target), ModelSettings(draft) if draft else None, context=256, threads=1),
         sampling=SamplingSettings(temperature=1.0, top_k=0, top_p=1.0, min_p=0.02, seed=4),
+        drafter=drafter,
         rule=rule,
-        draft_length=3,
+        draft_length=None,
         prompts=2,
         max_tokens=24,
         sequences=sequences,
+        tree_sequences=sequences,
         control_sequences=1500,
     )
 
@@ -47,25 +52,46 @@ def found_by(told: Assignment) -> Findings:
     return found
 
 
-@pytest.mark.parametrize(("rule", "errors"), [("rejection", REJECTION_ERRORS), ("block", BLOCK_ERRORS)])
-def test_a_real_pair_is_verified(
-    smollm2_path: Path, smollm2_draft_path: Path, rule: str, errors: Mapping[str, object]
+@pytest.mark.parametrize(
+    ("drafter", "rule", "errors"),
+    [
+        ("hybrid", "rejection", [*REJECTION_ERRORS]),
+        ("model", "auto", [*BLOCK_ERRORS]),
+        ("tree", "auto", [*TREE_ERRORS]),
+        ("auto", "auto", [*BLOCK_ERRORS, *TREE_ERRORS]),
+    ],
+)
+def test_a_real_pair_is_verified_with_what_guesses(
+    smollm2_path: Path, smollm2_draft_path: Path, drafter: str, rule: str, errors: Sequence[str]
 ) -> None:
-    found = found_by(assignment(smollm2_path, smollm2_draft_path, rule))
+    found = found_by(assignment(smollm2_path, smollm2_draft_path, rule, drafter))
     told = "\n".join(lines_of(found))
     assert found.fine, told
     assert "VERIFIED" in told
     assert max(map(len, told.splitlines())) <= 80
-    assert [texts.rule for texts in found.texts] == ["greedy", "coupled"]
-    assert found.draws is not None
-    assert min(position.drawn for position in found.draws.positions) == 1500
-    assert [caught.name for caught in found.caught if caught.found] == [*errors]
+    sources = ["hybrid", "lookahead", "tree", "cascade"] if drafter == "auto" else [drafter]
+    assert [(texts.rule, texts.drafter) for texts in found.texts] == [
+        (kind, source) for kind in ("greedy", "coupled") for source in sources
+    ]
+    assert all(texts.siblings > 0 for texts in found.texts if texts.drafter == "tree")
+    assert {position.drawn for draws in found.draws for position in draws.positions} == {1500}
+    assert [caught.rule for caught in found.caught if caught.found] == errors
+
+
+def test_a_target_alone_is_verified_with_its_own_guesses(smollm2_path: Path) -> None:
+    found = found_by(assignment(smollm2_path, None, "auto", "auto"))
+    told = "\n".join(lines_of(found))
+    assert found.fine, told
+    assert "this model writes" in told
+    assert [texts.drafter for texts in found.texts] == ["ngram", "lookahead"] * 2
+    assert [(draws.rule, draws.drafts) for draws in found.draws] == [("block", "chains"), ("rejection", "trees")]
 
 
 def test_a_wrong_rule_fails_and_a_lossy_one_is_called_so(smollm2_path: Path, smollm2_draft_path: Path) -> None:
-    wrong = found_by(assignment(smollm2_path, smollm2_draft_path, "always-accepts"))
-    assert not wrong.fine
-    assert verdict(wrong)[0].startswith("FAILED")
+    for rule in ("always-accepts", "tree-draws-with-replacement"):
+        wrong = found_by(assignment(smollm2_path, smollm2_draft_path, rule, "model"))
+        assert not wrong.fine
+        assert verdict(wrong)[0].startswith("FAILED")
     lossy = found_by(assignment(smollm2_path, smollm2_draft_path, "typical"))
     assert not lossy.fine
     assert f"NOT LOSSLESS: what typical acceptance writes is {NOT_THE_TARGETS}:" in verdict(lossy)
@@ -86,9 +112,20 @@ def test_a_process_that_dies_is_told_in_words(smollm2_path: Path, monkeypatch: p
         verify(assignment(smollm2_path, smollm2_path), lambda *_: None, Findings())
 
 
-def test_without_a_draft_there_is_nothing_to_verify(smollm2_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "--target", str(smollm2_path)]) == 2
-    assert "without a draft" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--drafter", "model"], "needs a draft model"),
+        (["--drafter", "none"], "turn speculation off"),
+        (["--plant", "residual-is-p"], "shows only where a draft model guesses"),
+        (["--drafter", "tree", "--acceptance", "block"], "cannot judge trees"),
+    ],
+)
+def test_what_cannot_be_verified_is_told_before_anything_is_loaded(
+    smollm2_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], told: str
+) -> None:
+    assert main(["verify", "--target", str(smollm2_path), *options]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_json_says_the_verdict_of_a_failure_too(

@@ -1,4 +1,3 @@
-# ruff: noqa: ARG002 # an error is often an argument that is not looked at
 """Errors of trees, one each: in how siblings are drawn, in how they are judged, in what a branch is taken to be."""
 
 from __future__ import annotations
@@ -6,104 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from localspec.decoding.acceptance import Guess, Judgement, Rejection, Target, Verdict
-from localspec.decoding.distributions import Distribution, Sparse, residual
+from localspec.bench.losslessness.planted_trees import (
+    ClaimsTheWholeQ,
+    CorrectionFromP,
+    DrawsWithReplacement,
+    LastFirst,
+    LikeliestSibling,
+    LookedUpSaidToBeDrawn,
+    OrderedByP,
+    ResidualNotUpdated,
+    ResidualOfTheFirstAlone,
+)
+from localspec.decoding.acceptance import Rejection, Target, Verdict
+from localspec.decoding.distributions import Distribution
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.loop import speculate
 from localspec.decoding.rounds import Draft, Turn
 from tests.decoding.scenarios import Scenario
 from tests.decoding.table_model import TableModel
 from tests.decoding.trees import _as_it_is
-
-
-class ResidualNotUpdated(Rejection):
-    """The second guess is judged as if the first had not been refused."""
-
-    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:
-        for i, (token, q) in enumerate(guesses):
-            if self._uniform() * (1.0 if q is None else q.probability(token)) < p.probability(token):
-                return Judgement(i, token)
-        if not guesses:
-            return Judgement(None, p.draw(self._uniform()))
-        return Judgement(None, residual(p, guesses[-1].q, guesses[-1].token).draw(self._uniform()))
-
-
-class CorrectionFromP(Rejection):
-    """After all guesses were refused the target's own token is drawn as if none had been made."""
-
-    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:
-        judgement = super().judge(guesses, p, position)
-        return judgement if judgement.kept is not None else Judgement(None, p.draw(self._uniform()))
-
-
-class ResidualOfTheFirstAlone(Rejection):
-    """What the last refused guess leaves of p is forgotten."""
-
-    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:
-        first = p
-        for i, (token, q) in enumerate(guesses):
-            if self._uniform() * (1.0 if q is None else q.probability(token)) < p.probability(token):
-                return Judgement(i, token)
-            p = residual(p, q, token)
-        if guesses:
-            p = residual(first, guesses[0].q, guesses[0].token)
-        return Judgement(None, p.draw(self._uniform()))
-
-
-class ClaimsTheWholeQ(Rejection):
-    """Second guesses are said to be drawn from q, the first still being in it."""
-
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__(seed)
-        self._whole: dict[int, Distribution] = {}
-
-    def propose(self, q: Distribution, position: int) -> int:
-        self._whole[position] = q
-        return super().propose(q, position)
-
-    def propose_several(self, q: Distribution, position: int, count: int) -> list[Guess]:
-        return [Guess(each.token, self._whole[position]) for each in super().propose_several(q, position, count)]
-
-
-class DrawsWithReplacement(ClaimsTheWholeQ):
-    """Second guesses are drawn from the whole of q, and said to be drawn from what the first left of it."""
-
-    def propose_several(self, q: Distribution, position: int, count: int) -> list[Guess]:
-        drawn = self._whole[position].draw(self._uniform())
-        return [Guess(drawn, q)]
-
-
-class LikeliestFirst(Rejection):
-    """Second guesses are the likeliest that are left, and said to be drawn."""
-
-    def propose_several(self, q: Distribution, position: int, count: int) -> list[Guess]:
-        return [Guess(q.likeliest(), q)]
-
-
-class OrderedByP(Rejection):
-    """The guess that the target likes best is tried first."""
-
-    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:
-        order = sorted(range(len(guesses)), key=lambda i: -p.probability(guesses[i].token))
-        kept, token = super().judge([guesses[i] for i in order], p, position)
-        return Judgement(None if kept is None else order[kept], token)
-
-
-class LastFirst(Rejection):
-    """Guesses are tried in the opposite order to that in which they were drawn."""
-
-    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:
-        kept, token = super().judge(guesses[::-1], p, position)
-        return Judgement(None if kept is None else len(guesses) - 1 - kept, token)
-
-
-class LookedUpSaidToBeDrawn(Rejection):
-    """Deterministic guesses are judged as if they had been drawn from a q that spreads over all tokens."""
-
-    def judge(self, guesses: Sequence[Guess], p: Distribution, position: int) -> Judgement:
-        ids, ones = p.support()
-        spread = Sparse(ids, 0 * ones + 1)
-        return super().judge([Guess(token, q or spread) for token, q in guesses], p, position)
 
 
 class RowOfTheFirst(Rejection):
@@ -226,7 +146,7 @@ PLANTED: dict[str, PlantedInTrees] = {
     "the last residual is forgotten": replace(_TWO, rule=lambda: ResidualOfTheFirstAlone(0)),
     "q is not renormalised after the first sibling": replace(_TWO, rule=ClaimsTheWholeQ),
     "drawn with replacement, judged without": replace(_TWO, rule=DrawsWithReplacement),
-    "the likeliest sibling said to be drawn": replace(_TWO, rule=lambda: LikeliestFirst(0)),
+    "the likeliest sibling said to be drawn": replace(_TWO, rule=lambda: LikeliestSibling(0)),
     "siblings in order of p": replace(_TWO, rule=lambda: OrderedByP(0)),
     "the last sibling first": replace(_TWO, rule=lambda: LastFirst(0)),
     "a drawn sibling left out because it looks bad": replace(_TWO, change=LeavesOutWhatLooksBad),

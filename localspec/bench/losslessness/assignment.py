@@ -17,21 +17,25 @@ class Assignment:
     Attributes:
         loading: the pair.
         sampling: the person's settings, above temperature 0, with a seed.
-        rule: name of the acceptance rule under test, or of a planted error.
-        draft_length: tokens a draft, 1 or more.
+        drafter: name of the source of guesses, or "auto": each that it may choose.
+        rule: name of the acceptance rule under test, "auto" for that of the source, or a planted error.
+        draft_length: guesses a draft, 1 or more; None to leave it to the program.
         prompts: how many are answered.
         max_tokens: most tokens of an answer.
         sequences: draws from each place.
-        control_sequences: of them, for the planted errors.
+        tree_sequences: likewise, where it takes a tree each time.
+        control_sequences: likewise, for each of the planted errors.
     """
 
     loading: LoadPair
     sampling: SamplingSettings
+    drafter: str
     rule: str
-    draft_length: int
+    draft_length: int | None
     prompts: int
     max_tokens: int
     sequences: int
+    tree_sequences: int
     control_sequences: int
 
     def as_argument(self) -> str:

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from localspec.decoding.coupling import exponentials, hashed, shared_choice
-from localspec.decoding.language_model import LanguageModel, Logits, keep_common_prefix
+from localspec.decoding.language_model import BranchingModel, LanguageModel, Logits, keep_common_prefix
 from localspec.decoding.prefill import prefill
-from localspec.decoding.rounds import never
+from localspec.decoding.rounds import Round, never
 from localspec.decoding.sampling import to_distribution
 from localspec.decoding.sampling_settings import SamplingSettings
 
 NEAR_TIE = 0.5
 """Logits. Passes of different width were seen to differ by up to 0.64 in one logit at width 43; a draft is narrower."""
-
 
 MOST_ROUNDING = 1.0
 """Logits. A pass whose width changes a logit by more computes something else, and that is not called rounding."""
@@ -33,13 +32,40 @@ def first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
     return None if place == len(one) == len(other) else place
 
 
-def row_after(target: LanguageModel, text: Sequence[int], drafted: Sequence[int] = (), kept: int = 0) -> Logits:
-    """The logits after `text` and the first `kept` of `drafted`, from a pass as wide as one that verifies `drafted`."""
+def row_after(target: LanguageModel, text: Sequence[int]) -> Logits:
+    """The logits after `text`, from a pass of one token."""
+    catch_up(target, text)
+    row: Logits = target.evaluate(text[-1:])[0].copy()
+    return row
+
+
+def row_in_pass(target: LanguageModel, text: Sequence[int], finished: Round, kept: int) -> Logits:
+    """The logits after `text` and the first `kept` tokens of a round's path, from a pass like the one of that round.
+
+    The tokens stand in it as they stood: chain or tree, and as many that rode along. Which ones those were is not known
+    any more, and makes no difference: no guess attends to them.
+    """
+    catch_up(target, text)
+    tokens = (text[-1], *finished.drafted, *[text[-1]] * finished.lookahead)
+    guess = finished.path[kept - 1] + 1 if kept else 0
+    if not finished.parents and not finished.lookahead:
+        row: Logits = target.evaluate(tokens)[guess].copy()
+        return row
+    assert isinstance(target, BranchingModel)  # else there was no such round
+    guesses = len(finished.drafted)
+    parents = [-1, *(parent + 1 for parent in finished.parents or range(-1, guesses - 1))]
+    parents += [0, *range(guesses + 1, len(tokens) - 1)][: finished.lookahead]
+    length = target.length
+    row = target.evaluate_tree(tokens, parents)[guess].copy()
+    target.truncate(length)
+    return row
+
+
+def catch_up(target: LanguageModel, text: Sequence[int]) -> None:
+    """Have the cache hold this text but its last token."""
     keep_common_prefix(target, text)
     for _ in prefill(target, text[:-1], never):
         pass
-    row: Logits = target.evaluate((text[-1], *drafted))[kept].copy()
-    return row
 
 
 def choice_of(row: Logits, text: Sequence[int], sampling: SamplingSettings) -> int:

@@ -42,19 +42,27 @@ class Texts:
     """Texts with speculation against texts without.
 
     Attributes:
+        drafter: name of the source of guesses.
         rule: greedy or coupled.
         temperature: of the sampling.
         prompts: how many were compared.
         tokens: compared, up to where texts part.
-        accepted: guesses that stand in them.
+        drafted: guesses that were made.
+        accepted: of those, kept.
+        siblings: guesses for whose place there was another before them.
+        siblings_accepted: of those, kept.
         divergences: where they part.
     """
 
+    drafter: str
     rule: str
     temperature: float
     prompts: int
     tokens: int
+    drafted: int
     accepted: int
+    siblings: int = 0
+    siblings_accepted: int = 0
     divergences: tuple[Divergence, ...] = ()
 
     @property
@@ -76,8 +84,8 @@ class Position:
         pair_p_value: of that of this place and the next together; None where no next place was drawn with it.
         tv_sampled: total variation between what was drawn and p.
         tv_noise: what chance alone makes of that, on average.
-        tv_draft: total variation between p and q.
-        examined: guesses examined here.
+        tv_draft: total variation between p and q, or what was looked up in place of a draw from q.
+        examined: guesses examined here, of several for the place the first.
         accepted: of those, kept.
         share_p_value: of accepted against 1 - TV(p, q); None where it cannot be tested.
     """
@@ -98,16 +106,18 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The statistical test.
+    """The statistical test of a rule.
 
     Attributes:
-        rule: name of the rule under test.
+        rule: its name.
+        drafts: "chains" or "trees".
         lossless: what the rule says of itself.
         positions: one for each place.
         smallest: the smallest p-value, corrected.
     """
 
     rule: str
+    drafts: str
     lossless: bool
     positions: tuple[Position, ...]
     smallest: float
@@ -123,14 +133,18 @@ class Caught:
     """Whether an error that was planted was found.
 
     Attributes:
-        name: of the error; "none" for the right rule in the same frame, which must not be "found".
+        rule: name of the rule with the error, or of one in the same frame that must pass.
+        drafts: "chains" or "trees".
+        planted: whether it is the one with the error.
         found: whether the test rejects it.
         drawn: tokens drawn.
         impossible: of those, tokens that p forbids: one suffices.
         smallest: the smallest p-value, corrected.
     """
 
-    name: str
+    rule: str
+    drafts: str
+    planted: bool
     found: bool
     drawn: int
     impossible: int
@@ -139,7 +153,7 @@ class Caught:
     @property
     def fine(self) -> bool:
         """Whether the test did what it should."""
-        return self.found == (self.name != "none")
+        return self.found == self.planted
 
 
 @dataclass(slots=True)
@@ -148,29 +162,33 @@ class Findings:
 
     Attributes:
         models: file names of target and draft.
-        texts: greedy, then coupled.
-        draws: the statistical test.
-        caught: the planted errors, and the right rule in the same frame.
+        texts: greedy, then coupled, of each source of guesses.
+        draws: the statistical tests, one for each rule.
+        caught: the planted errors of each test, and in the same frame the rule under test.
         seconds: how long it took.
     """
 
     models: tuple[str, str] = ("", "")
     texts: list[Texts] = field(default_factory=list)
-    draws: Draws | None = None
+    draws: list[Draws] = field(default_factory=list)
     caught: list[Caught] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def fine(self) -> bool:
-        """Whether every part is there, none found anything, and the rule says itself that it is exact."""
-        if self.draws is None or len(self.texts) < 2 or not self.caught:
-            return False
+        """Whether every part is there, none found anything, and the rules say themselves that they are exact."""
         return (
-            self.draws.lossless
-            and self.draws.fine
+            self.complete
+            and all(each.lossless and each.fine for each in self.draws)
             and all(each.fine for each in self.texts)
             and all(each.fine for each in self.caught)
         )
+
+    @property
+    def complete(self) -> bool:
+        """Whether every part came to its end."""
+        drawn = {each.drafts for each in self.draws}
+        return len(self.texts) >= 2 and bool(drawn) and drawn == {each.drafts for each in self.caught}
 
     def take(self, step: str, content: Mapping[str, Any]) -> None:
         """Add a part, as `asdict` left it."""
@@ -181,6 +199,6 @@ class Findings:
                 self.texts.append(Texts(**values))
             case "draws":
                 values["positions"] = tuple(Position(**each) for each in values["positions"])
-                self.draws = Draws(**values)
+                self.draws.append(Draws(**values))
             case "caught":
                 self.caught.append(Caught(**values))

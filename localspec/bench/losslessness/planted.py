@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from localspec.bench.losslessness.planted_trees import TREE_ERRORS
 from localspec.decoding.acceptance import AcceptanceRule, Block, Rejection, Target, Verdict
 from localspec.decoding.distributions import Distribution, excess, residual
 from localspec.decoding.rounds import Draft
+from localspec.decoding.rules import LOSSY_RULES
 
 
 class OpenRejection(Rejection):
@@ -159,7 +162,7 @@ BLOCK_ERRORS: dict[str, Callable[[int], AcceptanceRule]] = {
     "block-passes-by-share": BlockPassesByTheShare,
     "block-bonus-from-q": BlockBonusFromQ,
 }
-PLANTED = REJECTION_ERRORS | BLOCK_ERRORS
+PLANTED = REJECTION_ERRORS | BLOCK_ERRORS | TREE_ERRORS
 """Rules by name; each is made from a seed. Errors that show whatever the pair and however little choice it leaves."""
 
 
@@ -168,6 +171,22 @@ def judges_together(rule: str) -> bool:
     return rule == "block" or rule in BLOCK_ERRORS
 
 
-def control_of(rule: str) -> tuple[str, dict[str, Callable[[int], AcceptanceRule]]]:
-    """The right rule and the errors of its kind that show what the test of `rule` is worth."""
-    return ("block", BLOCK_ERRORS) if judges_together(rule) else ("rejection", REJECTION_ERRORS)
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What shows whether a test is worth anything.
+
+    Attributes:
+        right: name of a rule that must pass it: the one under test, unless that is not meant to be exact.
+        errors: rules that must not, by name.
+    """
+
+    right: str
+    errors: Mapping[str, Callable[[int], AcceptanceRule]]
+
+
+def control_of(rule: str, *, branching: bool) -> Control:
+    """That of the test of a rule; `branching`: it judges trees."""
+    right = "rejection" if rule in LOSSY_RULES else rule
+    if judges_together(rule):
+        return Control(right, BLOCK_ERRORS)
+    return Control(right, TREE_ERRORS if branching else REJECTION_ERRORS)

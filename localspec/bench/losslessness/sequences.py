@@ -1,12 +1,12 @@
 """Drawing from the shipped accept-and-resample code, many times, on real rows; and judging what comes out.
 
 A window is a stretch of places with their p and q. One sequence goes through it as an answer does: draft a few tokens
-from q, verify them, go on behind what was emitted, until every place has its token. So each sequence draws each place
-once, now as the first, now as a later token of a draft, as a correction or as a bonus; the places are independent of
-each other, for p and q are fixed. A lossless rule makes every place's tokens distributed as its p, whatever the rule:
-whole blocks are tested, not only single acceptances. And it leaves them independent of each other: a rule that judges
-guesses together may be right at every place by itself and still make the one depend on the other, so each place is
-tested with the next one too.
+from q, or a tree of them, verify them, go on behind what was emitted, until every place has its token. So each sequence
+draws each place once, now as the first, now as a later token of a draft, as a correction or as a bonus; the places are
+independent of each other, for p and q are fixed. A lossless rule makes every place's tokens distributed as its p,
+whatever the rule: whole drafts are tested, not only single acceptances. And it leaves them independent of each other: a
+rule that judges guesses together may be right at every place by itself and still make the one depend on the other, so
+each place is tested with the next one too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from localspec.bench.losslessness.chi_square import cells, holm, pearson, share_test
 from localspec.bench.losslessness.findings import Draws, Position
+from localspec.bench.losslessness.places import Place
 from localspec.bench.losslessness.planted import PLANTED
-from localspec.decoding.acceptance import AcceptanceRule, Rejection, rule_for
+from localspec.bench.losslessness.small_trees import grow
+from localspec.decoding.acceptance import AcceptanceRule, BranchingRule, Rejection, rule_for
 from localspec.decoding.distributions import Distribution, probabilities_at
 from localspec.decoding.rounds import Draft
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -32,21 +34,6 @@ PLACES = 10
 
 CHUNK = 2_500
 """Sequences drawn in one go: about half a second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What the two models say at one place.
-
-    Attributes:
-        p: the target's distribution.
-        q: the draft's.
-        cut: see `findings.Position`.
-    """
-
-    p: Distribution
-    q: Distribution
-    cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +59,10 @@ class Task:
 
 @dataclass(slots=True)
 class Tally:
-    """What came out at one place: tokens with their counts, also with the next place's; guesses examined and kept."""
+    """What came out at one place: tokens, alone and with the next place's; first guesses that were examined, and kept.
+
+    Those are the first for their place: of further ones it is not known how often they should be kept.
+    """
 
     tokens: Counter[int]
     examined: int = 0
@@ -93,39 +83,76 @@ def rule_of(name: str, seed: int) -> AcceptanceRule:
 
 
 def accepts_by_overlap(name: str) -> bool:
-    """Whether that rule, or the one an error is planted in, keeps a guess it examines with probability 1 - TV(p, q)."""
+    """Whether that rule, or the one an error is planted in, keeps a first guess with probability 1 - TV(p, q)."""
     return isinstance(rule_of(name, 0), Rejection)
+
+
+def branch(places: Sequence[Place]) -> bool:
+    """Whether the drafts there are trees."""
+    return any(len(place.guesses) > 1 for place in places)
 
 
 def draw(task: Task) -> list[Tally]:
     """Draw the sequences of a task: one tally for each place of its window."""
     rule = rule_of(task.rule, task.seed)
-    ps = [place.p for place in task.window]
-    qs = tuple(place.q for place in task.window)
-    length = len(ps)
-    emitted: list[list[int]] = [[] for _ in ps]
-    tallies = [Tally(Counter()) for _ in ps]
+    draft_at = _trees(task.window, rule) if branch(task.window) else _chains(task.window, rule, task.draft_length)
+    length = len(task.window)
+    emitted: list[list[int]] = [[] for _ in task.window]
+    tallies = [Tally(Counter()) for _ in task.window]
     for number in range(task.sequences):
         # Where a token stands in its text: the coupled rule's noise is made from it.
         start = (task.seed * CHUNK + number) * length
         place = 0
         while place < length:
-            drafted = qs[place : min(place + task.draft_length, length - 1)]
-            guesses = tuple([rule.propose(q, start + place + i) for i, q in enumerate(drafted)])
-            target: Callable[[int], Distribution] = ps[place:].__getitem__
-            verdict = rule.verify(Draft(guesses, drafted), target, start + place)
-            for i in range(min(verdict.accepted + 1, len(drafted))):
-                tallies[place + i].examined += 1
-            for i in range(verdict.accepted):
-                emitted[place + i].append(guesses[i])
-                tallies[place + i].accepted += 1
-            emitted[place + verdict.accepted].append(verdict.token)
-            place += verdict.accepted + 1
+            draft, rows = draft_at(place, start + place)
+            verdict = rule.verify(draft, rows.__getitem__, start + place)
+            last = -1
+            for guess in (*verdict.path, None):
+                if guesses := draft.children(last):
+                    tallies[place].examined += 1
+                    tallies[place].accepted += guess == guesses[0]
+                emitted[place].append(verdict.token if guess is None else draft.tokens[guess])
+                last = -1 if guess is None else guess
+                place += 1
     for tally, tokens in zip(tallies, emitted, strict=True):
         tally.tokens.update(tokens)
     for tally, (here, there) in zip(tallies, itertools.pairwise(emitted), strict=False):
         tally.pairs.update(zip(here, there, strict=True))
     return tallies
+
+
+DraftAt = Callable[[int, int], tuple[Draft, Sequence[Distribution]]]
+"""Given a place of a window and its position in the text: a draft, and p after the text and after each guess."""
+
+
+def _chains(window: Sequence[Place], rule: AcceptanceRule, longest: int) -> DraftAt:
+    """Chains of first guesses; none for the last place, so that there is always a p after the last guess."""
+    ps = [place.p for place in window]
+    qs = tuple(place.q if place.guesses[0] is None else None for place in window)
+
+    def draft_at(place: int, position: int) -> tuple[Draft, Sequence[Distribution]]:
+        end = min(place + longest, len(window) - 1)
+        guesses = tuple([_guess(each, rule, position + i) for i, each in enumerate(window[place:end])])
+        return Draft(guesses, qs[place:end]), ps[place:]
+
+    return draft_at
+
+
+def _guess(place: Place, rule: AcceptanceRule, position: int) -> int:
+    looked_up = place.guesses[0]
+    return rule.propose(place.first, position) if looked_up is None else looked_up
+
+
+def _trees(window: Sequence[Place], rule: AcceptanceRule) -> DraftAt:
+    """Trees; likewise none for the last place."""
+    assert isinstance(rule, BranchingRule)
+    ps = [place.p for place in window]
+
+    def draft_at(place: int, position: int) -> tuple[Draft, Sequence[Distribution]]:
+        draft, depths = grow(window[place:-1], rule, position)
+        return draft, [ps[place], *(ps[place + depth] for depth in depths)]
+
+    return draft_at
 
 
 def tasks_for(places: Sequence[Place], rule: str, sequences: int, *, draft_length: int, seed: int) -> list[Task]:
@@ -167,12 +194,13 @@ def judge(places: Sequence[Place], tallies: Sequence[Tally], rule: str) -> Draws
         for p_value in (position.p_value, position.pair_p_value, position.share_p_value)
         if p_value is not None
     ]
-    return Draws(rule, rule_of(rule, 0).lossless, positions, min(holm(p_values), default=1.0))
+    drafts = "trees" if branch(places) else "chains"
+    return Draws(rule, drafts, rule_of(rule, 0).lossless, positions, min(holm(p_values), default=1.0))
 
 
 def _position(place: Place, following: Place | None, tally: Tally, *, acceptance_known: bool) -> Position:
     ids, p = place.p.support()
-    q = probabilities_at(place.q, ids)
+    q = probabilities_at(place.first, ids)
     counts = np.array([tally.tokens[token] for token in ids.tolist()])
     drawn = tally.tokens.total()
     # What q has outside the support of p is in TV(p, q) too: 1 - sum of min(p, q).

@@ -5,38 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from localspec.bench.losslessness.findings import ERROR_RATE, Caught, Divergence, Draws, Findings, Texts
+from localspec.bench.losslessness.manners import MOST_GUESSES
+from localspec.decoding.drafter_names import BRANCHING
 from localspec.decoding.rules import NOT_THE_TARGETS
 
 
 def lines_of(found: Findings) -> list[str]:
     """All parts, and the verdict last. Names of models in it are other people's text."""
     target, draft = found.models
-    lines = [f"target {target}", f"draft  {draft}", ""]
+    lines = [f"target {target}", f"draft  {draft or 'none'}", ""]
     for texts in found.texts:
         lines += [*_texts(texts), ""]
-    if found.draws:
-        lines += [*_draws(found.draws), ""]
-    if found.caught:
-        lines += [*_caught(found.caught), ""]
+    for draws in found.draws:
+        lines += [*_draws(draws), ""]
+        caught = [each for each in found.caught if each.drafts == draws.drafts]
+        if caught:
+            lines += [*_caught(caught, draws.drafts), ""]
     return [*lines, *verdict(found)]
 
 
 def verdict(found: Findings) -> list[str]:
     """In a word."""
-    draws = found.draws
-    if found.fine and draws:
+    if found.fine:
+        with_draft = "this pair writes" if found.models[1] else "this model writes"
         return [
-            f"VERIFIED in {found.seconds:.0f} s: with speculation this pair writes",
+            f"VERIFIED in {found.seconds:.0f} s: with speculation {with_draft}",
             "what the target alone writes.",
         ]
-    if draws and not draws.lossless:
-        sampled, noise = _variations(draws)
-        return [
-            f"NOT LOSSLESS: what {draws.rule} acceptance writes is {NOT_THE_TARGETS}:",
-            f"total variation {sampled:.4f} where chance alone makes {noise:.4f} (p-value {draws.smallest:.1e}).",
-            "That is so by design: it trades exactness for speed. The rules auto, rejection,",
-            "block and coupled are exact.",
-        ]
+    for draws in found.draws:
+        if not draws.lossless:
+            sampled, noise = _variations(draws)
+            return [
+                f"NOT LOSSLESS: what {draws.rule} acceptance writes is {NOT_THE_TARGETS}:",
+                f"total variation {sampled:.4f} where chance alone makes {noise:.4f} (p-value {draws.smallest:.1e}).",
+                "That is so by design: it trades exactness for speed. The rules auto, rejection,",
+                "block and coupled are exact.",
+            ]
     reasons = [f"  {reason}" for reason in _reasons(found)]
     return ["FAILED: do not trust speculation with this pair.", *reasons, "  Please report it, with --json."]
 
@@ -45,29 +49,31 @@ def _reasons(found: Findings) -> Iterator[str]:
     for texts in found.texts:
         for each in texts.divergences:
             if not each.explained:
-                yield f"the {texts.rule} text of {each.prompt} parts at token {each.place + 1}, and rounding is not why"
-    if found.draws and not found.draws.fine:
-        forbidden = sum(position.impossible for position in found.draws.positions)
-        if forbidden:
-            yield f"{forbidden:,} tokens were written that the target forbids"
-        yield f"what is drawn is not distributed as the target says (p-value {found.draws.smallest:.1e})"
+                yield f"with {texts.drafter} the {texts.rule} text of {each.prompt} parts at token {each.place + 1},"
+                yield "  and rounding is not why"
+    for draws in found.draws:
+        if not draws.fine:
+            forbidden = sum(position.impossible for position in draws.positions)
+            if forbidden:
+                yield f"{forbidden:,} tokens were written that the target forbids"
+            yield f"what {draws.rule} draws is not distributed as the target says (p-value {draws.smallest:.1e})"
     for caught in found.caught:
         if not caught.fine:
-            yield (
-                "the test rejects the right rule"
-                if caught.name == "none"
-                else f"the test misses the error {caught.name}"
-            )
-    if found.draws is None or len(found.texts) < 2 or not found.caught:
+            yield f"the test {'misses the error' if caught.planted else 'rejects the rule'} {caught.rule}"
+    if not found.complete:
         yield "not every part came to its end"
 
 
 def _texts(texts: Texts) -> Iterator[str]:
-    yield "Texts with speculation against without, " + (
+    yield f"Texts with guesses ({texts.drafter}) against texts without, " + (
         "greedy:" if texts.rule == "greedy" else f"coupled, temperature {texts.temperature:g}:"
     )
     same = texts.prompts - len(texts.divergences)
-    yield f"  {same} of {texts.prompts} the same, {texts.tokens:,} tokens compared, {texts.accepted:,} of them guesses"
+    yield f"  {same} of {texts.prompts} the same, {texts.tokens:,} tokens compared"
+    yield f"  {texts.drafted:,} guesses, {texts.accepted:,} of them kept"
+    if texts.drafter in BRANCHING:
+        beside, kept = texts.siblings, texts.siblings_accepted
+        yield f"  {beside:,} guesses were not the first for their place, {kept:,} of these kept"
     for each in texts.divergences:
         yield from _divergence(each)
 
@@ -91,13 +97,16 @@ def _draws(draws: Draws) -> Iterator[str]:
     cut = sum(place.cut for place in places)
     yield f"Draws of the {draws.rule} rule from real rows: {drawn:,} at {len(places)} places"
     yield f"  ({cut} of them with nothing cut off but all beyond the likeliest tokens)"
+    if draws.drafts == "trees":
+        yield f"  drafts are trees: 1 to {MOST_GUESSES} guesses for a place, further ones behind two of them"
     sampled, noise = _variations(draws)
     yield f"  sampled against p: total variation {sampled:.4f}; chance alone makes {noise:.4f}"
     yield f"  p against q: {sum(place.tv_draft for place in places) / len(places):.4f}: so much the draft is off"
     examined, accepted = (sum(getattr(place, name) for place in places) for name in ("examined", "accepted"))
     if examined:
         expected = sum(place.examined * (1 - place.tv_draft) for place in places) / examined
-        yield f"  guesses kept: {accepted / examined:.4f}; 1 - TV(p, q) at the same places: {expected:.4f}"
+        what = "first guesses for a place kept" if draws.drafts == "trees" else "guesses kept"
+        yield f"  {what}: {accepted / examined:.4f}; 1 - TV(p, q) there: {expected:.4f}"
     tests = len(places) + sum(
         p_value is not None for place in places for p_value in (place.share_p_value, place.pair_p_value)
     )
@@ -112,13 +121,12 @@ def _variations(draws: Draws) -> tuple[float, float]:
     return sampled / len(places), noise / len(places)
 
 
-def _caught(caught: list[Caught]) -> Iterator[str]:
-    yield "The same test on rules with planted errors, and on the right one:"
+def _caught(caught: list[Caught], drafts: str) -> Iterator[str]:
+    yield f"The same test over {drafts} where errors show, the rule under test first:"
     for each in caught:
-        name = "the right rule" if each.name == "none" else each.name
         word = "found" if each.found else "passes"
         forbidden = f", {each.impossible:,} tokens that p forbids" if each.impossible else ""
-        yield f"  {name}: {word}{_wrong(each)} (p-value {each.smallest:.1e}{forbidden})"
+        yield f"  {each.rule}: {word}{_wrong(each)} (p-value {each.smallest:.1e}{forbidden})"
 
 
 def _wrong(each: Caught) -> str:
