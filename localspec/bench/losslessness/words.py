@@ -71,7 +71,9 @@ def _texts(texts: Texts) -> Iterator[str]:
     same = texts.prompts - len(texts.divergences)
     yield f"  {same} of {texts.prompts} the same, {texts.tokens:,} tokens compared"
     yield f"  {texts.drafted:,} guesses, {texts.accepted:,} of them kept"
-    if texts.drafter in BRANCHING:
+    if not texts.drafted:
+        yield f"  So these texts show nothing of {texts.drafter}."
+    elif texts.drafter in BRANCHING:
         beside, kept = texts.siblings, texts.siblings_accepted
         yield f"  {beside:,} guesses were not the first for their place, {kept:,} of these kept"
     for each in texts.divergences:

@@ -200,3 +200,8 @@ def test_a_divergence_is_told_in_80_columns_with_its_reason(explained: bool, gap
     assert ("near tie" in told) == explained
     assert ("NOT explain" in told) != explained
     assert lines[-1].endswith("--json.")
+
+
+def test_texts_in_which_nothing_was_guessed_are_said_to_show_nothing() -> None:
+    told = "\n".join(lines_of(Findings(("target", ""), [Texts("ngram", "greedy", 0.0, 2, 64, 0, 0)])))
+    assert "these texts show nothing of ngram" in told
