@@ -87,9 +87,10 @@ class TerminalDriver(LinuxDriver):
                 elif read := self._read():
                     self._process(parser.feed(decode(read)))
                 else:
-                    # No key will come any more: an app without a terminal would run for ever.
+                    # No key will come any more: an app without a terminal would run for ever. It is told, not waited for:
+                    # after a SIGHUP it leaves already, and waits for this thread.
                     let_go_of_lost_terminal()
-                    self._app.call_from_thread(self._app.exit, return_code=_HUNG_UP)
+                    self._app.call_later(self._app.exit, return_code=_HUNG_UP)
                     return
 
     def _read(self) -> bytes:

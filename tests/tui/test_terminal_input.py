@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import sys
@@ -254,3 +255,23 @@ def test_a_stop_that_comes_while_it_leaves_is_a_stop_and_no_more(tmp_path: Path)
     child.close()
     assert child.exitstatus == 0, child.before
     assert (tmp_path / "got").read_text(encoding="utf-8") == "done"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_an_app_whose_terminal_is_closed_ends(tmp_path: Path) -> None:
+    """Both a signal and the end of what is typed tell it, in two threads, one of which waits for the other."""
+    import pexpect  # noqa: PLC0415 - not there on Windows
+    import psutil  # noqa: PLC0415 - its stubs are a package of their own
+
+    focus = "self.query_one(Composer).focus()"
+    leaving = f"{focus}\n        leave_on_signals(lambda code: self.exit(return_code=code))"
+    app = "from localspec.tui.leaving import leave_on_signals\n" + APP.replace(focus, leaving)
+    (tmp_path / "app.py").write_text(app)
+    for _ in range(3):
+        child = pexpect.spawn(
+            sys.executable, [str(tmp_path / "app.py"), str(tmp_path / "got")], dimensions=(24, 80), timeout=60
+        )
+        child.expect("for commands")
+        os.close(child.child_fd)
+
+        psutil.Process(child.pid).wait(30)
