@@ -272,6 +272,6 @@ def test_an_app_whose_terminal_is_closed_ends(tmp_path: Path) -> None:
             sys.executable, [str(tmp_path / "app.py"), str(tmp_path / "got")], dimensions=(24, 80), timeout=60
         )
         child.expect("for commands")
-        os.close(child.child_fd)
-
+        with Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), child.child_fd)
         psutil.Process(child.pid).wait(30)
