@@ -20,6 +20,9 @@ from localspec.engine.messages import Loaded, LoadPair, ModelSettings
 from localspec.errors import LocalspecError, OutOfMemoryError
 
 LITTLE = Effort(kinds=("story",), longest=4, most_tokens=12, least_tokens=4, seconds=1.0, sequences=(1, 2))
+LEAST = Effort(
+    kinds=("story",), longest=1, most_tokens=2, least_tokens=1, seconds=0.0, batch_seconds=0.0, sequences=(1,)
+)
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +107,12 @@ def test_what_cannot_be_measured_is_left_out_and_told(
     )
 
 
-def test_larger_batches_are_left_out_when_time_is_up(engine: EngineClient, loading: LoadPair) -> None:
+def test_larger_batches_are_left_out_when_time_is_up(
+    engine: EngineClient, loading: LoadPair, found: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "measure_bandwidth", lambda *_: found.bandwidth)
     alone = replace(loading, draft=None)
-    effort = replace(LITTLE, batch_seconds=0.0)
+    effort = replace(LEAST, sequences=(1, 2))
     facts = gather(engine, Subject(loaded(engine, alone), alone, SamplingSettings()), lambda _: None, effort)
     assert [batch.sequences for batch in facts.batches()] == [1]
     assert facts.notes == ("Passes over 2 texts and more would have taken long.",)
@@ -137,6 +143,6 @@ def test_the_bandwidth_of_a_graphics_device_is_looked_up(  # noqa: PLR0917 - one
     said = replace(said, target=replace(said.target, device=device))
     report = replace(report, devices=(Device("CUDA0", description, "gpu", 1, 1),))
     monkeypatch.setattr(gathering, "examine", lambda _: report)
-    facts = gather(engine, Subject(said, on_gpu, SamplingSettings()), lambda _: None, LITTLE)
+    facts = gather(engine, Subject(said, on_gpu, SamplingSettings()), lambda _: None, LEAST)
     assert (facts.bandwidth.bytes_per_second / 1e9 if facts.bandwidth else None) == gigabytes
     assert note in "".join(facts.notes)

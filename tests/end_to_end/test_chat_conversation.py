@@ -29,7 +29,7 @@ def ask(child: "pexpect.spawn[str]", text: str) -> str:
 
 def test_a_person_asks_stops_goes_on_and_leaves(terminal: Start, tmp_path: Path) -> None:
     environment = {"LOCALSPEC_DATA_DIR": str(tmp_path)}
-    child = terminal("chat", "--plain", "--stats", "--context", "2048", "--max-tokens", "150", environment=environment)
+    child = terminal("chat", "--plain", "--stats", "--context", "2048", "--max-tokens", "60", environment=environment)
     child.expect("/help lists the commands")
     child.expect(PROMPT)
 

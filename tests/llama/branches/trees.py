@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -33,10 +34,13 @@ def of_a_branch(tokens: Sequence[int], parents: Sequence[int], node: int) -> lis
     return [tokens[i] for i in ancestry(parents, node)]
 
 
-def last_row(context: Context, text: Sequence[int]) -> Logits:
-    """What follows a text, read from its beginning."""
-    read(context, text[:-1])
-    row: Logits = context.evaluate(text[-1:])[0]
+def last_row(alone: Context, text: Sequence[int]) -> Logits:
+    """What follows a text in a context that never branched; it reads what it does not hold yet."""
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(alone.tokens, text[:-1], strict=False))
+    alone.truncate(len(list(shared)))
+    for start in range(alone.length, len(text) - 1, NARROW):
+        alone.evaluate(text[start : min(start + NARROW, len(text) - 1)], 0)
+    row: Logits = alone.evaluate(text[-1:])[0]
     return row.copy()
 
 
