@@ -192,7 +192,10 @@ class BlockOneRowEarly(OpenBlock):
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A rule with an error, where it shows, and how many answers it takes to see it nearly always."""
+    """A rule with an error, where it shows, and how many answers it takes to see it nearly always.
+
+    With three choices of seeds each was seen in so many with p-values below 1e-13, a thousandth of TEST_ERROR.
+    """
 
     scenario: Scenario
     rule_maker: RuleMaker
@@ -213,32 +216,32 @@ _DENSE = SCENARIOS["dense"]
 _TWO_BLOCKS, _LONGER_BLOCKS = SCENARIOS["few tokens, two blocks"], SCENARIOS["few tokens, two longer blocks"]
 
 PLANTED: dict[str, Planted] = {
-    "residual |p - q|": Planted(_FAR, _seeded(ResidualOfAbsoluteDifferences)),
-    "residual p - q without max": Planted(_FAR, _seeded(ResidualWithoutMax)),
-    "residual is p": Planted(_FAR, _seeded(ResidualIsP), 700),
-    "residual is p without the rejected token": Planted(_FAR, _seeded(ResidualIsPWithoutTheRejected), 1800),
-    "p and q swapped in the residual": Planted(_FAR, _seeded(SwappedInTheResidual)),
-    "p and q swapped in the acceptance": Planted(_FAR, _seeded(SwappedInTheAcceptance)),
-    "one number for acceptance and residual": Planted(_FAR, _seeded(OneNumberForAcceptanceAndResidual), 1800),
-    "one number for proposal and acceptance": Planted(_FAR, _seeded(OneNumberForProposalAndAcceptance), 1800),
-    "reseeded every round": Planted(_FAR, _seeded(ReseededEveryRound)),
-    "always accepts": Planted(_DENSE, _seeded(AlwaysAccepts), 600),
-    "greedy proposal said to be drawn": Planted(_DENSE, _seeded(GreedyProposalSaidToBeDrawn)),
-    "q of another distribution": Planted(_DENSE, _seeded(partial(Claims, Sparse(_TOKENS, np.ones(7))))),
-    "bonus from q": Planted(_DENSE, _seeded(BonusFromQ), 900),
-    "one row late": Planted(_DENSE, _seeded(OneRowLate)),
-    "one row early": Planted(_DENSE, _seeded(OneRowEarly), 900),
-    "penalties without the draft": Planted(Scenario(_FORGETFUL), _seeded(OpenRejection), 1500),
-    "block corrects as rejection": Planted(_TWO_BLOCKS, _seeded(BlockCorrectsAsRejection), 3000, "block"),
-    "block ends at the first failure": Planted(_LONGER_BLOCKS, _seeded(BlockEndsAtTheFirstFailure), 400, "block"),
+    "residual |p - q|": Planted(_FAR, _seeded(ResidualOfAbsoluteDifferences), 150),
+    "residual p - q without max": Planted(_FAR, _seeded(ResidualWithoutMax), 150),
+    "residual is p": Planted(_FAR, _seeded(ResidualIsP)),
+    "residual is p without the rejected token": Planted(_FAR, _seeded(ResidualIsPWithoutTheRejected), 1300),
+    "p and q swapped in the residual": Planted(_FAR, _seeded(SwappedInTheResidual), 150),
+    "p and q swapped in the acceptance": Planted(_FAR, _seeded(SwappedInTheAcceptance), 150),
+    "one number for acceptance and residual": Planted(_FAR, _seeded(OneNumberForAcceptanceAndResidual), 900),
+    "one number for proposal and acceptance": Planted(_FAR, _seeded(OneNumberForProposalAndAcceptance), 900),
+    "reseeded every round": Planted(_FAR, _seeded(ReseededEveryRound), 150),
+    "always accepts": Planted(_DENSE, _seeded(AlwaysAccepts)),
+    "greedy proposal said to be drawn": Planted(_DENSE, _seeded(GreedyProposalSaidToBeDrawn), 150),
+    "q of another distribution": Planted(_DENSE, _seeded(partial(Claims, Sparse(_TOKENS, np.ones(7)))), 300),
+    "bonus from q": Planted(_DENSE, _seeded(BonusFromQ), 600),
+    "one row late": Planted(_DENSE, _seeded(OneRowLate), 200),
+    "one row early": Planted(_DENSE, _seeded(OneRowEarly), 500),
+    "penalties without the draft": Planted(Scenario(_FORGETFUL), _seeded(OpenRejection), 900),
+    "block corrects as rejection": Planted(_TWO_BLOCKS, _seeded(BlockCorrectsAsRejection), 2400, "block"),
+    "block ends at the first failure": Planted(_LONGER_BLOCKS, _seeded(BlockEndsAtTheFirstFailure), 150, "block"),
     "block passes by the share": Planted(_LONGER_BLOCKS, _seeded(BlockPassesByTheShare), 400, "block"),
     "block carries too much": Planted(_LONGER_BLOCKS, _seeded(BlockCarriesTooMuch), 1200, "block"),
     "block decides with one number": Planted(_TWO_BLOCKS, _seeded(BlockDecidesWithOneNumber), 1800, "block"),
-    "block ends with the residual": Planted(_TWO_BLOCKS, _seeded(BlockEndsWithTheResidual), 1800, "block"),
-    "block passes the end by the residual": Planted(_TWO_BLOCKS, _seeded(BlockPassesTheEndByTheResidual), 900, "block"),
-    "block one row early": Planted(_LONGER_BLOCKS, _seeded(BlockOneRowEarly), 400, "block"),
-    "one noise for the whole draft": Planted(_DENSE, _seeded(OneNoiseForTheWholeDraft), 1800),
-    "noise by place in the round": Planted(_DENSE, _seeded(NoiseByPlaceInTheRound)),
+    "block ends with the residual": Planted(_TWO_BLOCKS, _seeded(BlockEndsWithTheResidual), 1000, "block"),
+    "block passes the end by the residual": Planted(_TWO_BLOCKS, _seeded(BlockPassesTheEndByTheResidual), 700, "block"),
+    "block one row early": Planted(_LONGER_BLOCKS, _seeded(BlockOneRowEarly), 200, "block"),
+    "one noise for the whole draft": Planted(_DENSE, _seeded(OneNoiseForTheWholeDraft), 900),
+    "noise by place in the round": Planted(_DENSE, _seeded(NoiseByPlaceInTheRound), 150),
     "keeps what the noise liked less": Planted(_DENSE, _seeded(KeepsWhatTheNoiseLikedLess)),
     "keeps the second likeliest": Planted(
         Scenario(replace(PLAIN, temperature=0.0), draft=FAR), lambda _name, _sampling: KeepsTheSecondLikeliest()

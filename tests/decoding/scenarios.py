@@ -13,6 +13,7 @@ from localspec.decoding.distributions import Dense, Distribution, Sparse, padded
 from localspec.decoding.draft_length import DraftLength, FixedLength
 from localspec.decoding.drafters import Drafter
 from localspec.decoding.drafters.model import ModelDrafter
+from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.loop import speculate
 from localspec.decoding.rounds import Draft, Round, Turn
 from localspec.decoding.sampling_settings import SamplingSettings
@@ -233,6 +234,25 @@ def answer_once(scenario: Scenario, target: TableModel, drafter: Drafter, rule: 
     drafter.prepare(text, lambda: False)
     turn = Turn(scenario.sampling, rule, scenario.length(), max_tokens=scenario.answer)
     return list(speculate(target, drafter, text, turn))
+
+
+def seeds_whose_text_drafts_change(scenario: Scenario, answers: int) -> list[int]:
+    """Those of so many answers under the coupled rule that are not what they are without drafts.
+
+    There the noise alone decides, so one wrong token in one text shows what takes hundreds of texts to see in numbers.
+    """
+    target, drafter = TableModel(scenario.target), scenario.drafter()
+    plain = Scenario(scenario.sampling, scenario.target, draft_length=0, answer=scenario.answer, prompt=scenario.prompt)
+    changed = []
+    for seed in range(answers):
+        rule = rule_for("coupled", replace(scenario.sampling, seed=seed))
+        texts = [
+            [token for finished in answer_once(each, target, own, rule) for token in finished.tokens]
+            for each, own in ((scenario, drafter), (plain, NoDrafter()))
+        ]
+        if texts[0] != texts[1]:
+            changed.append(seed)
+    return changed
 
 
 def _tally_together(tally: Tally, exact: ExactTarget, text: list[int], scenario: Scenario) -> None:

@@ -13,7 +13,15 @@ from localspec.decoding.rounds import never
 from localspec.decoding.sampling import to_distribution
 from tests.decoding.answers import Pair, Polls, turn
 from tests.decoding.exactness import find_error
-from tests.decoding.scenarios import PLAIN, SCENARIOS, TARGET, Scenario, answer_once, gather
+from tests.decoding.scenarios import (
+    PLAIN,
+    SCENARIOS,
+    TARGET,
+    Scenario,
+    answer_once,
+    gather,
+    seeds_whose_text_drafts_change,
+)
 from tests.decoding.table_model import TableModel, random_table
 
 PASSAGE = list(range(100, 140))
@@ -40,12 +48,17 @@ REPEATING = {
 }
 
 
-@pytest.mark.parametrize("rule", ["rejection", "block", "coupled"])
+@pytest.mark.parametrize("rule", ["rejection", "block"])
 @pytest.mark.parametrize("name", REPEATING)
 def test_emitted_tokens_have_the_targets_distribution(name: str, rule: str) -> None:
     tally = gather(REPEATING[name], rule, answers=300)
 
     assert find_error(tally.tests(), tally) is None
+
+
+@pytest.mark.parametrize("name", REPEATING)
+def test_under_the_coupled_rule_drafts_change_no_text(name: str) -> None:
+    assert seeds_whose_text_drafts_change(REPEATING[name], answers=20) == []
 
 
 @pytest.mark.parametrize("name", REPEATING)
