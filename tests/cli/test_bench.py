@@ -134,19 +134,15 @@ def wait_for_records(folder: Path, count: int) -> None:
     raise AssertionError("the benchmark wrote no records")
 
 
-def resumed(call: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = json.loads((folder / "out.json").read_bytes())
-    assert before["complete"] is False
-    assert 0 < len(before["records"]) < 16
-    assert main([*call, "--resume"]) == 0
-    capsys.readouterr()
-    after = json.loads((folder / "out.json").read_bytes())
-    assert after["complete"] is True
-    assert len(after["records"]) == 16
-    assert after["records"][: len(before["records"])] == before["records"]
+def left(folder: Path) -> list[object]:
+    """The records of a run that did not come to its end."""
+    values = json.loads((folder / "out.json").read_bytes())
+    assert values["complete"] is False
+    assert 0 < len(values["records"]) < 16
+    return list(values["records"])
 
 
-def test_ctrl_c_reports_what_was_done_and_resume_goes_on(
+def test_what_ctrl_c_and_a_killed_engine_leave_is_told_and_resume_goes_on_from_there(
     call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     process = started(call)
@@ -156,16 +152,13 @@ def test_ctrl_c_reports_what_was_done_and_resume_goes_on(
     assert process.returncode == 130, errors
     assert "NOT COMPLETE" in told
     assert "Traceback" not in errors
+    stopped = left(tmp_path)
+
     assert main([*call, "--resume", "--max-tokens", "9"]) == 2
     assert "max tokens" in capsys.readouterr().err
-    resumed(call, tmp_path, capsys)
 
-
-def test_a_killed_engine_loses_nothing_and_resume_goes_on(
-    call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    process = started(call)
-    wait_for_records(tmp_path, 3)
+    process = started([*call, "--resume"])
+    wait_for_records(tmp_path, len(stopped) + 2)
     (engine,) = psutil.Process(process.pid).children()
     os.kill(engine.pid, signal.SIGKILL)
     told, errors = process.communicate(timeout=200)
@@ -173,4 +166,13 @@ def test_a_killed_engine_loses_nothing_and_resume_goes_on(
     assert "NOT COMPLETE" in told
     assert "lack of memory" in errors
     assert "--resume goes on" in errors
-    resumed(call, tmp_path, capsys)
+    broken = left(tmp_path)
+    assert broken[: len(stopped)] == stopped
+    assert len(broken) > len(stopped)
+
+    assert main([*call, "--resume"]) == 0
+    capsys.readouterr()
+    whole = json.loads((tmp_path / "out.json").read_bytes())
+    assert whole["complete"] is True
+    assert len(whole["records"]) == 16
+    assert whole["records"][: len(broken)] == broken
