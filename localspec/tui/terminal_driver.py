@@ -87,8 +87,8 @@ class TerminalDriver(LinuxDriver):
                 elif read := self._read():
                     self._process(parser.feed(decode(read)))
                 else:
-                    # No key will come any more: an app without a terminal would run for ever. It is told, not waited for:
-                    # after a SIGHUP it leaves already, and waits for this thread.
+                    # No key will come any more: an app without a terminal would run for ever. It is told, and not waited
+                    # for: after a SIGHUP it leaves already, and waits for this thread.
                     let_go_of_lost_terminal()
                     self._app.call_later(self._app.exit, return_code=_HUNG_UP)
                     return
