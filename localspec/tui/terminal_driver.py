@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _HUNG_UP = 129
 """Exit code of a program whose terminal went away, as shells count it."""
 
+_BREATH = 0.02
+"""Seconds between a mistake of ours and the next look at what is typed: one that comes each time is not to take all time."""
+
 
 class TerminalDriver(LinuxDriver):
     """Textual's driver, with another parser, and at ease when the terminal goes away."""
@@ -82,16 +85,20 @@ class TerminalDriver(LinuxDriver):
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                if not selector.select(parser.wait):
-                    self._process(parser.tick())
-                elif read := self._read():
-                    self._process(parser.feed(decode(read)))
-                else:
-                    # No key will come any more: an app without a terminal would run for ever. It is told, and not waited
-                    # for: after a SIGHUP it leaves already, and waits for this thread.
-                    let_go_of_lost_terminal()
-                    self._app.call_later(self._app.exit, return_code=_HUNG_UP)
-                    return
+                try:
+                    if not selector.select(parser.wait):
+                        self._process(parser.tick())
+                    elif read := self._read():
+                        self._process(parser.feed(decode(read)))
+                    else:
+                        # No key will come any more: an app without a terminal would run for ever. It is told, and not
+                        # waited for: after a SIGHUP it leaves already, and waits for this thread.
+                        let_go_of_lost_terminal()
+                        self._app.call_later(self._app.exit, return_code=_HUNG_UP)
+                        return
+                except Exception:  # noqa: BLE001 - whatever it is, without this thread the app takes no key any more
+                    parser = InputParser()
+                    self.exit_event.wait(_BREATH)
 
     def _read(self) -> bytes:
         """What was typed; nothing when the terminal is gone."""

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,35 @@ def test_a_stop_that_comes_while_it_leaves_is_a_stop_and_no_more(tmp_path: Path)
     child.close()
     assert child.exitstatus == 0, child.before
     assert (tmp_path / "got").read_text(encoding="utf-8") == "done"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_what_no_reader_understands_costs_no_later_key(tmp_path: Path) -> None:
+    import pexpect  # noqa: PLC0415 - not there on Windows
+
+    (tmp_path / "app.py").write_text(
+        """
+from localspec.tui.terminal_input import InputParser
+feed = InputParser.feed
+def failing(self, data):
+    yield from feed(self, data.partition("!")[0])
+    if "!" in data:
+        raise ArithmeticError("a mistake of ours")
+InputParser.feed = failing
+"""
+        + APP
+    )
+    child = pexpect.spawn(
+        sys.executable, [str(tmp_path / "app.py"), str(tmp_path / "got")], dimensions=(24, 80), timeout=60
+    )
+    child.expect("for commands")
+    for keys in ("one", "!", " two", "\r"):
+        child.send(keys)
+        time.sleep(0.3)
+    child.expect(pexpect.EOF)
+    child.close()
+
+    assert (tmp_path / "got").read_text(encoding="utf-8") == "one two"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
