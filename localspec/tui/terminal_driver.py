@@ -25,7 +25,7 @@ _HUNG_UP = 129
 """Exit code of a program whose terminal went away, as shells count it."""
 
 _BREATH = 0.02
-"""Seconds between a mistake of ours and the next look at what is typed: one that comes each time is not to take all time."""
+"""Seconds between a mistake of ours and the next look at what is typed: else one that goes on takes a whole core."""
 
 
 class TerminalDriver(LinuxDriver):
