@@ -16,6 +16,7 @@ from localspec.errors import LocalspecError, UsageError
 from localspec.terminal import visible
 from localspec.tui.closed_widgets import look_styles_up_by_colours
 from localspec.tui.command_palette import Palette, providers
+from localspec.tui.late_timers import let_late_timers_ring
 from localspec.tui.leaving import leave_on_signals
 from localspec.tui.preferences import Preferences, keep_preferences, load_preferences
 from localspec.tui.screens.chat import ChatScreen
@@ -50,6 +51,7 @@ class ChatApp(App[LocalspecError | None]):
             services: what the screens share; the caller closes them.
             opening: the conversation to show first.
         """
+        let_late_timers_ring()
         super().__init__(driver_class=terminal_driver())
         self.services = services
         self.chat = ChatScreen(services, opening)
