@@ -77,8 +77,8 @@ def test_the_text_is_the_targets_and_both_caches_hold_it_after_every_round(
     require_same_text_or_near_tie(smollm2_target, prompt, off, answer, sampling)
     drafted = sum(len(finished.drafted) for finished in cascaded.rounds)
     passes = sum(len(finished.passes) for finished in cascaded.rounds)
-    # The adaptive rule may find that nothing is gained by guesses for the draft model, and its last step of a round that
-    # the guess it came to is worth nothing.
+    # The adaptive rule may find that nothing is gained by guesses for the draft model, and by the last step of a round
+    # that the guess it came to is worth nothing.
     assert 0 < passes < drafted + (len(cascaded.rounds) if length is adaptive else 0)
 
 
