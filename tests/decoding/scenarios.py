@@ -97,13 +97,6 @@ class Scenario:
         """Where its drafts end."""
         return FixedLength(self.draft_length)
 
-    def by_place_in_text(self, rule_name: str) -> bool:
-        """Whether tokens have the target's distribution by their place in the text, but not by that in their round.
-
-        Block verification decides by what comes after where a round ends.
-        """
-        return rule_name == "block"
-
     def drafter(self) -> Drafter:
         vocabulary = self.target.shape[-1]
         if isinstance(self.draft, str):
@@ -217,7 +210,7 @@ def gather(
         rule = rule_maker(rule_name, seeded.sampling)
         for finished in answer_once(seeded, target, drafter, rule):
             for place, token in enumerate(finished.tokens):
-                role = _place(text, scenario) if scenario.by_place_in_text(rule_name) else _role(place, finished)
+                role = _role(place, finished) if rule_name != "block" else _place(text, scenario)
                 tally.add((role, text[-1] if few else None), exact.after(text), token)
                 text.append(token)
         if few:

@@ -61,10 +61,6 @@ class Adaptive(Scenario):
         costs = SettledCosts(dict(enumerate(self.curve, 1)), {1: self.step, 32: 8 * self.step})
         return AdaptiveLength(costs, self.knowledge, greedy=self.sampling.temperature == 0)
 
-    def by_place_in_text(self, rule_name: str) -> bool:
-        """Under the coupled rule, too: a guess may be left out for the token it is, and the target's is drawn alike."""
-        return rule_name != "rejection"
-
     def drafter(self) -> SourcesDrafter:
         model = ModelSource(TableModel(self.table), self.target.shape[-1])
         if self.source == "ngram":
