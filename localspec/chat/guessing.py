@@ -157,8 +157,8 @@ class Guesser:
         choice = SourceChoice(theories, speeds)
         rules = dict.fromkeys((*sources, NONE), rule or rule_for(acceptance, sampling, sources[0]))
         if rule is None and acceptance == "auto":
-            for number, source in enumerate(sources[1:], 1):
-                other = replace(sampling, seed=seed_of(sampling.seed or 0, number))
+            for source in sources[1:]:
+                other = replace(sampling, seed=seed_of(sampling.seed or 0, f"the rule of {source}"))
                 rules[source] = rule_for(acceptance, other, source)
         drafters: dict[str, Drafter] = {source: self.drafters[source] for source in sources} | {NONE: NoDrafter()}
         judge = ChosenRule(rules, choice)

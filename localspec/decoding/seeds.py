@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-_STEP = 0x9E3779B97F4A7C15
-"""Odd, so that 2^64 numbers have seeds of their own (SplitMix64: Steele 2014)."""
+import hashlib
 
 
-def seed_of(seed: int, number: int) -> int:
+def seed_of(seed: int, source: str) -> int:
     """The seed of another source of random numbers than the one that `seed` itself is for.
 
     Args:
         seed: 0 <= seed < 2^64.
-        number: of the source; 1 or more.
+        source: what it is for. Other words give other seeds, and so does the seed of a seed: that two are equal is as
+            unlikely as that two random numbers of 64 bits are.
     """
-    return (seed + number * _STEP) % 2**64
+    digest = hashlib.blake2b(source.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
+    return int.from_bytes(digest, "little")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,9 @@ from localspec.chat.guessing import Guessing
 from localspec.chat.session import ChatSession
 from localspec.chat.template import ChatTemplate
 from localspec.chat.why import why_drafted_so, why_this_source
+from localspec.decoding import verdict
 from localspec.decoding.adaptive_length import AdaptiveLength
+from localspec.decoding.drafters.cascade import CascadeDrafter
 from localspec.decoding.drafters.drafting import SourcesDrafter
 from localspec.decoding.drafters.hybrid import HybridDrafter
 from localspec.decoding.drafters.model_source import ModelSource
@@ -35,6 +38,7 @@ class ChoosingTalk(Talk):
 
     with_draft: bool = True
     learns: bool = True
+    with_cascade: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,6 +47,8 @@ class ChoosingTalk(Talk):
         drafters = [NgramDrafter(lookup)]
         if self.with_draft:
             drafters += [SourcesDrafter("model", model, None), HybridDrafter(model, lookup)]
+        if self.with_cascade:
+            drafters.append(CascadeDrafter(self.draft, NgramDrafter(lookup), self.tokenizer.size))
         costs = PassCosts(dict.fromkeys(widths, 0.1), dict.fromkeys(widths, 0.001) if self.with_draft else {})
         knowledge, self.speeds, self.began = Knowledge(), SourceSpeeds(), []
 
@@ -156,3 +162,23 @@ def test_a_continued_answer_belongs_to_its_conversation() -> None:
     talk.messages = [Message(Role.USER, "hi"), Message(Role.ASSISTANT, "a")]
     list(talk.session.answer(replace(talk.request("x"), messages=tuple(talk.messages), speculation=CHOOSING)))
     assert talk.began == [False]
+
+
+def test_no_two_sources_of_random_numbers_in_an_answer_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outer rule would judge guesses by the very numbers they were drawn with."""
+    seeds: list[int] = []
+
+    class Watched(random.Random):
+        def __init__(self, seed: int) -> None:
+            seeds.append(seed)
+            super().__init__(seed)
+
+    monkeypatch.setattr(verdict.random, "Random", Watched)
+    talk = ChoosingTalk(["Hello there" * 20], with_cascade=True)
+    for _ in range(60):
+        talk.speeds.take("cascade", 1.0, 64, 30.0)
+    end, _ = talk.say("hi", sampling=SamplingSettings(temperature=0.5, seed=1), speculation=CHOOSING)
+
+    assert end.drafter == "cascade"
+    assert len(seeds) > 2
+    assert len(set(seeds)) == len(seeds)

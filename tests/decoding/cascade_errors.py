@@ -102,7 +102,7 @@ class Planted:
     inside: bool = False
 
 
-def the_same_seed(seed: int, number: int) -> int:  # noqa: ARG001 # the error
+def the_same_seed(seed: int, source: str) -> int:  # noqa: ARG001 # the error
     return seed
 
 

@@ -83,8 +83,8 @@ class Answers:
 
     def rule(self, name: str, sampling: SamplingSettings) -> AcceptanceRule:  # noqa: ARG002 # each source has its own
         self.rules.clear()
-        for number, source in enumerate(SOURCES):
-            seed = seed_of(sampling.seed or 0, number)
+        for source in SOURCES:
+            seed = seed_of(sampling.seed or 0, f"the rule of {source}")
             self.rules[source] = rule_for(self.acceptance, replace(sampling, seed=seed), source)
         return ChosenRule(self.rules, self.choice)
 

@@ -77,7 +77,7 @@ class _Inner:
             return turn
         sampling = draft_sampling(above.sampling)
         seed = secrets.randbits(64) if sampling.seed is None else sampling.seed
-        seed = seed_of(seed, 1)
+        seed = seed_of(seed, "the drafts of a cascade")
         # A rule that goes on in another turn goes on with its random numbers: none is used twice.
         if before is None or above.rule is not before.rule:
             self.rule = Rejection(seed)
