@@ -156,6 +156,8 @@ class AdaptiveLength:
         if self._plan is not None:
             for last, found in self._plan.moves(finished.path):
                 self.knowledge.moved(last, found)
+            # A next round may come from a source that asks for no plan.
+            self._plan = None
         self.costs.observe(finished)
         seconds = self.costs.round(finished)
         self._tokens += len(finished.tokens)
@@ -163,7 +165,8 @@ class AdaptiveLength:
         fading = min(1.0, _REMEMBERED_TOKENS / self._tokens)
         self._tokens *= fading
         self._seconds *= fading
-        self.knowledge.speed = self.rate * self.costs.target(1)
+        # As floats (1 / T) T may be less than 1.
+        self.knowledge.speed = max(1.0, self.rate * self.costs.target(1))
         self._age += 1
         self._longest_lately = max(self._longest_lately, len(finished.drafted))
         if self._table and self._table.longest <= self._longest_lately < LONGEST_DRAFT:

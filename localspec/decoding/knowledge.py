@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ _MOST_MOVES = 400.0
 
 _ALWAYS_KNOWN = frozenset({"model", "ngram"})
 """Sources without which a state is damaged."""
+
+_NEARLY = 0.999
+"""A speed that is 1 but for what floats round off."""
 
 _USUAL = np.array([0.02, 0.05, 0.07, 0.09, 0.10, 0.08, 0.07, 0.08, 0.09, 0.06, 0.29])
 """How often a draft model is how sure."""
@@ -100,8 +104,10 @@ class Knowledge:
         """
         moves = np.asarray(state["moves"], np.float64)
         speed, judged = float(state["speed"]), int(state["judged"])
+        if _NEARLY < speed < 1:
+            speed = 1.0
         if moves.shape != self._moves.shape or not (
-            np.isfinite(moves).all() and (moves > 0).all() and speed >= 1 and judged >= 0
+            np.isfinite(moves).all() and (moves > 0).all() and 1 <= speed < math.inf and judged >= 0
         ):
             raise ValueError("what was learned about the pair is damaged")
         calibrations = _fresh_calibrations()

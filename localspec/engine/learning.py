@@ -21,6 +21,9 @@ from localspec.records import write_whole
 SCHEMA = 1
 """A file of another one is taken for none."""
 
+_DAMAGED = (OSError, ValueError, TypeError, KeyError, RecursionError)
+"""What reading a file that is none of ours can raise."""
+
 
 class PairLearning:
     """Makes the draft-length rules of a loaded pair. What they learn is shared: one part at temperature 0, one above.
@@ -62,15 +65,18 @@ class PairLearning:
             write_whole(self._file, content.encode())
 
     def _recall(self) -> None:
-        """Take over what was kept; a missing, damaged or foreign file holds nothing."""
+        """Take over what was kept; a missing or foreign file holds nothing, a damaged one what is sound in it."""
         if self._file is None:
             return
-        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        with suppress(*_DAMAGED):
             found = json.loads(self._file.read_bytes())
-            if found["schema"] == SCHEMA:
-                for kind, knowledge in self._knowledge.items():
+            if found["schema"] != SCHEMA:
+                return
+            for kind, knowledge in self._knowledge.items():
+                with suppress(*_DAMAGED):
                     knowledge.restore(found[kind])
-                for kind, speeds in self._speeds.items():
+            for kind, speeds in self._speeds.items():
+                with suppress(*_DAMAGED):
                     speeds.restore(found["sources"][kind])
 
 

@@ -16,6 +16,7 @@ from localspec.decoding.draft_length import LONGEST_DRAFT, STOP, Choice, Offers
 from localspec.decoding.drafters.ngram_levels import NGRAM_PRIORS
 from localspec.decoding.knowledge import Knowledge
 from localspec.decoding.pass_costs import PassCosts
+from localspec.decoding.rounds import Origin, Round
 from tests.decoding.processes import (
     CPU_STEPS,
     CUDA_CLIFF,
@@ -235,3 +236,19 @@ def test_what_was_looked_up_counts_less_where_a_model_must_read_it() -> None:
 
     assert plan.choose(Offers(unread=1, looked_up=[9] * 7)) == Choice(step=True)
     assert plan.choose(Offers(unread=0, looked_up=[9] * 7)) == Choice(looked_up=7)
+
+
+def test_rounds_of_a_source_that_asks_for_no_plan_do_not_tell_again_what_the_last_plan_saw() -> None:
+    machine = MACHINES["flat"]
+    rule = machine.rule()
+    plan, fresh = rule.plan(1), rule.knowledge.moves
+    assert plan.keeps(0.9)
+    plan.drawn(0.9, likeliest=True)
+    plain = Round((), (), (1,), (Origin.PLAIN,), (), (), (), machine.curve[0], machine.curve[0])
+    rule.observe(plain)
+    before = rule.knowledge.moves
+    assert (before != fresh).any()
+    for _ in range(50):
+        rule.observe(plain)
+
+    assert (rule.knowledge.moves == before).all()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,52 @@ def test_the_engine_keeps_what_an_answer_showed(pair: LoadPair) -> None:
     (file,) = locations.learned_folder().glob("*.json")
     # The draft is the target itself here, and costs what it costs: it may well be that nothing was guessed.
     assert json.loads(file.read_bytes())["greedy"]["judged"] == end.statistics.judged
+
+
+def test_a_pair_that_does_not_pay_is_remembered_whatever_its_passes_cost(models: list[Path]) -> None:
+    """The speed of no guesses times the seconds of a pass is 1, but for what floats round off."""
+    for i in range(1000):
+        costs = PassCosts({1: 0.01 + 0.000_1 * i, 8: 1.0}, {1: 0.01})
+        pair = PairLearning(models, lambda _cancelled, costs=costs: costs)
+        losing = rule(pair)
+        judged = losing.knowledge.judged
+        for finished in refused(1):
+            losing.observe(finished)
+        assert losing.knowledge.speed >= 1
+        pair.keep()
+        assert rule(learning(models)).knowledge.judged == judged + 1
+
+
+def test_a_speed_that_was_rounded_off_is_believed(models: list[Path]) -> None:
+    pair = learning(models)
+    for finished in refused(10):
+        rule(pair).observe(finished)
+    pair.keep()
+    change(lambda values: values["greedy"].update(speed=1 - 2**-53))
+
+    assert rule(learning(models)).knowledge.judged == 10
+    assert rule(learning(models)).knowledge.speed == 1
+
+
+def test_what_is_damaged_takes_nothing_else_with_it(models: list[Path]) -> None:
+    pair = learning(models)
+    for sampling in (GREEDY, WARM):
+        for finished in refused(10):
+            rule(pair, sampling).observe(finished)
+    for _ in range(100):
+        pair.speeds(GREEDY, begins=False).take("tree", 1.0, 320, 200.0)
+    pair.keep()
+    change(lambda values: values.update(greedy="damaged"))
+
+    again = learning(models)
+    assert rule(again).knowledge.judged == 0
+    assert rule(again, WARM).knowledge.judged == 10
+    assert again.speeds(GREEDY, begins=True).expected("tree", 1.0) > 1.1
+
+
+def change(how: Callable[[dict[str, Any]], None]) -> None:
+    """Change the file in which what was learned lies."""
+    (file,) = locations.learned_folder().glob("*.json")
+    values = json.loads(file.read_bytes())
+    how(values)
+    file.write_text(json.dumps(values))
