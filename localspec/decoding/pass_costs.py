@@ -117,7 +117,7 @@ class PassCosts:
             own = [each for each in finished.passes if not each.depth]
             self._draft.add_all([each for each in own if each.rows == 1])
             moved |= self._draft.settle()
-            if self.below is not None and (branching := [each for each in own if each.rows > 1]):
+            if self.below is not None and (branching := [each for each in own if each.rows > 1 and not each.verified]):
                 moved |= self.below.observe_passes(branching)
         if moved:
             self._version += 1

@@ -68,12 +68,14 @@ class DraftPass:
         seconds: what it took.
         depth: 0 for the model that drafts for the target, 1 for one that drafts for that model, and so on.
         rows: of logits it put out: one where it went on from one token alone.
+        verified: whether it verified guesses for this model: a round of its own, which has told what it cost.
     """
 
     width: int
     seconds: float
     depth: int = 0
     rows: int = 1
+    verified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,3 +177,24 @@ def test_passes_of_deeper_models_tell_nothing_of_the_draft_models_costs() -> Non
     assert held.round(replace(inner_round(0, 0, 0), passes=(DraftPass(1, 50.0, 1), DraftPass(2, 9.0)))) == (
         pytest.approx(1.0 + 50.0 + 1.25 * STEP)
     )
+
+
+def test_passes_that_verified_guesses_for_the_draft_model_tell_nothing_of_its_steps() -> None:
+    """They put out a row for each guess, and each is a round of its own, which has told what it cost."""
+    held = costs()
+    assert held.below is not None
+    for _ in range(60):
+        verified = DraftPass(4, 9.0, rows=4, verified=True)
+        held.observe(replace(inner_round(0, 0, 0), target_seconds=1.0, passes=(verified,)))
+
+    assert held.draft(1) == pytest.approx(STEP)
+    assert held.below.target(4) == pytest.approx(costs().draft(4))
+
+
+def test_a_cascade_tells_which_of_its_passes_verified_guesses() -> None:
+    draft = near(WIDE, 52, 0.001)
+    pair = written(TableModel(WIDE), cascade_of([TableModel(draft)], 400), GREEDY, Knowledge(), (1, 2, 3))
+    passes = [each for finished in pair.rounds for each in finished.passes if not each.depth]
+
+    assert {each.verified for each in passes} == {True, False}
+    assert all(each.verified == (each.rows > 1) for each in passes)

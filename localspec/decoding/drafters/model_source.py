@@ -94,8 +94,10 @@ class ModelSource:
         unread = (*self._text[self._model.length :], *drafted[max(0, self._model.length - len(self._text)) :])
         before = tuple(drafted)
         began = time.perf_counter()
-        rows = self._model.evaluate((*unread, *guesses), rows=len(guesses) + 1)[:, : self._vocabulary_size]
-        self.passes.append(DraftPass(len(unread) + len(guesses), time.perf_counter() - began))
+        wanted = len(guesses) + 1
+        rows = self._model.evaluate((*unread, *guesses), rows=wanted)[:, : self._vocabulary_size]
+        seconds = time.perf_counter() - began
+        self.passes.append(DraftPass(len(unread) + len(guesses), seconds, rows=wanted, verified=bool(guesses)))
 
         def after(kept: int) -> tuple[Distribution, float]:
             recent = self._sampling.window(self._text, (*before, *guesses[:kept]))
