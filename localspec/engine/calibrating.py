@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from localspec.decoding.measuring import (
@@ -118,12 +119,12 @@ class PairCosts:
             known = {side.role: found.seconds for side in self._sides if (found := side.known())}
             missing = [side for side in self._sides if side.role not in known]
             if missing:
-                self._let_no_old_cancel_end_a_pass()
-                measured = _measured(missing, cancelled, tell, quick=True)
-                if measured is None:
-                    return None
+                with self._no_pass_cut_short():
+                    measured = _measured(missing, cancelled, tell, quick=True)
+                    if measured is None:
+                        return None
+                    share = processor_share(self._sides[0].context, cancelled)
                 seconds, spread = measured
-                share = processor_share(self._sides[0].context, cancelled)
                 # What other programs disturbed, or cannot be kept, is measured again another time.
                 if spread <= STEADY and not _is_busy(share):
                     _keep(missing, seconds, QUICK.text)
@@ -144,8 +145,12 @@ class PairCosts:
                 f"For {target.model.path.name}, {target.why_no_roll_back}. So guesses cannot help it.",
                 "Choose another target.",
             )
+        with self._no_pass_cut_short():
+            return self._calibrated(cancelled, tell, quick=quick)
+
+    def _calibrated(self, cancelled: Cancelled, tell: Tell, *, quick: bool) -> Calibration:
+        target = self._sides[0].context
         before = [(side.threads, side.known()) for side in self._sides]
-        self._let_no_old_cancel_end_a_pass()
         share = processor_share(target, cancelled)
         # Threads wait for the one whose processor is taken: on a busy machine the fewest always win.
         search = self._threads_are_free and not quick and not _is_busy(share)
@@ -179,10 +184,18 @@ class PairCosts:
             not_kept=not_kept,
         )
 
-    def _let_no_old_cancel_end_a_pass(self) -> None:
-        """The passes are short, and the new cancel is asked between them."""
-        for side in self._sides:
-            side.context.cancelled = None
+    @contextmanager
+    def _no_pass_cut_short(self) -> Iterator[None]:
+        """Inside, no cancel ends a pass half-way: they are short, and it is asked between them."""
+        contexts = [side.context for side in self._sides]
+        before = [context.cancelled for context in contexts]
+        try:
+            for context in contexts:
+                context.cancelled = None
+            yield
+        finally:
+            for context, cancelled in zip(contexts, before, strict=True):
+                context.cancelled = cancelled
 
 
 def _measured(

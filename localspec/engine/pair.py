@@ -14,7 +14,6 @@ from localspec.chat.template import ChatTemplate
 from localspec.decoding.costs import pass_seconds
 from localspec.decoding.draft_length import LONGEST_DRAFT
 from localspec.decoding.pass_costs import PassCosts
-from localspec.decoding.rounds import never
 from localspec.engine.batch_times import batch_times
 from localspec.engine.calibrating import DRAFT, TARGET, PairCosts, Tell, threads_for
 from localspec.engine.calibrations import Calibrate, Calibration
@@ -133,8 +132,8 @@ class LoadedPair:
         finally:
             self._learning.keep()
 
-    def cancel_passes_when(self, cancelled: Callable[[], bool]) -> None:
-        """Let long passes of both models ask `cancelled` whether to stop half-way."""
+    def cancel_passes_when(self, cancelled: Callable[[], bool] | None) -> None:
+        """Let long passes of both models ask `cancelled` whether to stop half-way; None lets them run."""
         for context in self._contexts:
             context.cancelled = cancelled
 
@@ -145,8 +144,7 @@ class LoadedPair:
             UsageError: a width no pass can have, or no repeats.
         """
         _require_possible(request, self._contexts[0].capacity)
-        # They are short, and `cancelled` is asked between them; a cancel of the last answer must not end one.
-        self.cancel_passes_when(never)
+        # They are short, and `cancelled` is asked between them.
         times: list[list[tuple[int, float]]] = [[], []]
         # As they are used: a verification puts out all rows, a step of the draft one.
         for measured, context, rows in zip(times, self._contexts, (None, 1), strict=False):

@@ -147,6 +147,10 @@ class Engine:
             except Exception as error:
                 logger.exception("Command %d failed", command.number)
                 self._fail(command, self._unforeseen(error))
+            finally:
+                # What cancelled this command must not cut short the passes of the next.
+                if self._pair is not None:
+                    self._pair.cancel_passes_when(None)
 
     def close(self) -> None:
         """Free the models."""

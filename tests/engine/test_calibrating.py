@@ -261,3 +261,11 @@ def test_the_engine_calibrates_with_progress_and_stops_when_told(client: EngineC
     thread.join()
     (times,) = client.measure(MeasurePasses((1,), repeats=1))
     assert times.target
+
+
+def test_an_answer_whose_costs_had_to_be_measured_can_be_cancelled_within_a_pass(asked: LoadPair) -> None:
+    pair, _ = loaded(replace(asked, costs=False))
+    pair.cancel_passes_when(never)
+    assert pair.require_costs(never) is not None
+    assert all(context.cancelled is never for context in pair.contexts)
+    pair.close()
