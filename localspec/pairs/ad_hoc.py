@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from localspec.errors import DownloadError, UsageError
 from localspec.pairs import demo
 from localspec.pairs.hub import list_ggufs
-from localspec.pairs.names import is_gguf_path, is_pair_name, is_repo, is_revision, shown
-from localspec.pairs.pair import ModelFile, Pair
+from localspec.pairs.names import is_gguf_path, is_pair_name, is_repo, is_revision, pair_name_of, shown
+from localspec.pairs.pair import LONGEST_CONTEXT, ModelFile, Pair
 
 if TYPE_CHECKING:
     from localspec.pairs.catalog import Catalog
@@ -20,6 +20,9 @@ _SOURCE = re.compile(r"(?P<repo>[^:@]+)(:(?P<file>[^@]+))?(@(?P<revision>.+))?")
 # Where a repo has a model in several types and none was asked for: the ones that are small and hardly worse come first.
 _PREFERRED = ("q4_k_m", "q4_0", "q4_k_s", "iq4_nl", "iq4_xs", "q5_k_m", "q8_0")
 _NO_MODEL = re.compile(r"mmproj|imatrix|-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
+
+_LONGEST_STEM = 50
+"""Of a name, so that a number and the names of the files fit behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,11 @@ def make_pair(target: Source, draft: Source, catalog: Catalog, name: str | None 
     The hub is asked only for files that were not named. Nothing is remembered yet: see catalog.remember_pair.
 
     Raises:
-        UsageError: the name that was asked for is taken or not allowed.
+        UsageError: the name that was asked for is taken or not allowed, or the context is too long.
         DownloadError: a repo has no GGUF, or several and none that can be preferred.
     """
+    if context > LONGEST_CONTEXT:
+        raise UsageError(f"A context of {context:,} tokens is too long", f"A pair has {LONGEST_CONTEXT:,} at most.")
     files = [_choose(source) for source in (target, draft)]
     same = next((pair for pair in catalog.pairs.values() if _is_made_of(pair, files)), None)
     if same is not None and name in (None, same.name):
@@ -115,14 +120,14 @@ def _stem(file: str) -> str:
 
 def _free_name(file: str, catalog: Catalog) -> str:
     """A name made of the target's file name."""
-    stem = re.sub(r"[^a-z0-9._-]+", "-", _stem(file).lower()).replace("..", ".").strip(".-_")[:56] or "pair"
+    stem = pair_name_of(_stem(file), _LONGEST_STEM) or "pair"
     numbered = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(catalog.pairs) + 3))
     return next(name for name in numbered if name not in catalog.pairs and name != demo.NAME)
 
 
 def _asked_name(name: str, catalog: Catalog) -> str:
-    if not is_pair_name(name):
-        why = "A name has lower-case letters, digits, dots, dashes and underscores, 64 at most."
+    if not (is_pair_name(name) and is_pair_name(f"{name}.target")):  # a catalog names its files, too
+        why = "A name has lower-case letters, digits, dots, dashes and underscores, 57 at most, and no dot at its end."
         raise UsageError(f"{shown(name)} cannot be a pair's name", why, "Choose another one.")
     if name == demo.NAME:
         raise UsageError("There is a pair called demo already", "It comes with localspec.", "Choose another name.")

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from localspec import locations
-from localspec.errors import UsageError
+from localspec.errors import LocalspecError, UsageError
 from localspec.pairs.catalog_schema import CatalogText, read_files, read_pairs
 from localspec.pairs.pair import ModelFile, Pair, SamplingDefaults
 from localspec.records import changing, write_whole
@@ -71,7 +71,12 @@ def load_catalog() -> Catalog:
 
 
 def remember_pair(pair: Pair) -> None:
-    """Keep a pair that a pull put together, or a prune made, under its name, for the next time."""
+    """Keep a pair that a pull put together, or a prune made, under its name, for the next time.
+
+    Raises:
+        OSError: it cannot be written.
+        LocalspecError: it could not be read again.
+    """
     with changing(locations.remembered_pairs_file()):
         _write_remembered(_remembered() | {pair.name: pair})
 
@@ -90,7 +95,10 @@ def _remembered() -> dict[str, Pair]:
     path = locations.remembered_pairs_file()
     if not path.exists():
         return {}
-    text = _read(path, "remembered")
+    return _pairs_of(_read(path, "remembered"))
+
+
+def _pairs_of(text: CatalogText) -> dict[str, Pair]:
     return read_pairs(text, read_files(text))
 
 
@@ -100,7 +108,23 @@ def _write_remembered(pairs: dict[str, Pair]) -> None:
     for pair in pairs.values():
         blocks.extend(_file_text(file) for file in pair.files)
         blocks.append(_pair_text(pair))
-    write_whole(locations.remembered_pairs_file(), "\n".join(blocks).encode())
+    text = "\n".join(blocks)
+    _check_readable(text)
+    write_whole(locations.remembered_pairs_file(), text.encode())
+
+
+def _check_readable(text: str) -> None:
+    """Refuse a text that could not be read: with it neither list nor pull nor rm would run any more.
+
+    Raises:
+        LocalspecError: it is one.
+    """
+    try:
+        _pairs_of(CatalogText.parse(text, str(locations.remembered_pairs_file()), "remembered"))
+    except UsageError as error:
+        raise LocalspecError(
+            "The pair cannot be remembered", f"It could not be read again: {error.message}", "Nothing was written."
+        ) from error
 
 
 def _file_text(file: ModelFile) -> str:

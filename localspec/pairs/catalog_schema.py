@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from localspec.errors import UsageError
 from localspec.pairs import demo
 from localspec.pairs.names import is_gguf_path, is_pair_name, is_repo, is_revision, is_sha256
-from localspec.pairs.pair import ModelFile, Pair, SamplingDefaults
+from localspec.pairs.pair import LONGEST_CONTEXT, ModelFile, Pair, SamplingDefaults
 from localspec.pairs.toml_lines import KeyPath, line_numbers, line_of
+from localspec.terminal import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,8 @@ _SAMPLING_RANGES = {
     "min_p": (0.0, 1.0),
     "repetition_penalty": (0.1, 10.0),
 }
+_LINE_ENDS = "\n\t\u2028\u2029"
+"""And tabs: what `visible` lets be, and one line does not hold."""
 _MISSING: Any = object()
 
 
@@ -100,7 +103,7 @@ class _Table:
     def string(self, key: str, default: str | None = _MISSING, valid: Callable[[str], bool] | None = None,
                words: str = "") -> Any:  # fmt: skip
         value = self.take(key, str, "text in quotes", default)
-        if value is not default and not value.isprintable():
+        if value is not default and not _is_one_line(value):
             self.refuse(key, "must be one line of printable text")
         if valid is not None and value is not default and not valid(value):
             self.refuse(key, f"must be {words}, not {value!r}")
@@ -114,6 +117,11 @@ class _Table:
 
     def table(self, key: str) -> _Table:
         return _Table(self.text, (*self.path, key), self.take(key, dict, "a table", {}))
+
+
+def is_local_path(path: str) -> bool:
+    """Whether a catalog can name a file of this machine by this path. How its name ends does not matter."""
+    return _is_one_line(path) and Path(path).is_absolute() and bool(Path(path).name)
 
 
 def read_files(text: CatalogText) -> dict[str, ModelFile]:
@@ -146,7 +154,7 @@ def _read_file(table: _Table, name: str) -> ModelFile:
             table.path, f"{name!r} cannot be a name: lower-case letters, digits, dots, dashes, underscores"
         )
     if local:
-        path = table.string("path", valid=_is_local_gguf, words="the whole path of a .gguf on this machine")
+        path = table.string("path", valid=is_local_path, words="the whole path of a GGUF on this machine")
         return ModelFile(name, "", "", Path(path).name, table.whole("bytes", 1, 1 << 50, None), path=path)
     return ModelFile(
         name=name,
@@ -176,16 +184,12 @@ def _read_pair(table: _Table, name: str, files: dict[str, ModelFile]) -> Pair:
         memory=table.whole("memory", 1, 100_000, 1),
         target=_file_named(table, "target", files),
         draft=_file_named(table, "draft", files),
-        context=table.whole("context", 1, 1 << 24, 4096),
+        context=table.whole("context", 1, LONGEST_CONTEXT, 4096),
         sampling=_read_sampling(table.table("sampling")),
         notes=table.string("notes", ""),
         default=table.take("default", bool, "true or false", default=False),
         source=table.text.source,
     )
-
-
-def _is_local_gguf(path: str) -> bool:
-    return path.lower().endswith(".gguf") and Path(path).is_absolute()
 
 
 def _file_named(table: _Table, key: str, files: dict[str, ModelFile]) -> ModelFile:
@@ -196,6 +200,11 @@ def _file_named(table: _Table, key: str, files: dict[str, ModelFile]) -> ModelFi
             key, f"names the file {name!r}, which is not there" + (f"; did you mean {near[0]}?" if near else "")
         )
     return files[name]
+
+
+def _is_one_line(text: str) -> bool:
+    """Whether it is one line that can be shown as it is, the spaces and marks of every script among it."""
+    return visible(text) == text and not any(sign in text for sign in _LINE_ENDS)
 
 
 def _read_sampling(table: _Table) -> SamplingDefaults:

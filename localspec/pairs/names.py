@@ -17,6 +17,12 @@ def is_pair_name(name: str) -> bool:
     return _PAIR.fullmatch(name) is not None and ".." not in name
 
 
+def pair_name_of(name: str, longest: int) -> str:
+    """A pair's name, or the beginning of one, made of another name; "" when that has nothing to make one of."""
+    allowed = re.sub(r"\.{2,}", ".", re.sub(r"[^a-z0-9._-]+", "-", name.lower()))
+    return allowed.strip(".-_")[:longest].rstrip(".")
+
+
 def is_repo(name: str) -> bool:
     """`owner/name` as the hub allows it; "--" is the hub cache's own separator and is not allowed by the hub either."""
     return _REPO.fullmatch(name) is not None and not any(part in name for part in ("..", "--"))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # A machine sold as 16 GB reports a little less: the firmware and the graphics take their part.
 _MEMORY_TOLERANCE = 0.9
 
+LONGEST_CONTEXT = 1 << 24
+"""Tokens, that a pair can be given."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:

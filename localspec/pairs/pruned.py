@@ -13,7 +13,9 @@ from localspec import locations
 from localspec.errors import LocalspecError, UsageError
 from localspec.pairs import demo
 from localspec.pairs.catalog import load_catalog, remember_pair
+from localspec.pairs.catalog_schema import is_local_path
 from localspec.pairs.found import locate, search
+from localspec.pairs.names import pair_name_of
 from localspec.pairs.pair import ModelFile, Pair, SamplingDefaults
 
 if TYPE_CHECKING:
@@ -51,10 +53,12 @@ def named_target(called: str, meter: Meter) -> PruneTarget:
     """The model that a person means: the path of a GGUF, the name of a pair or of a model of the catalog.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or no catalog could name it or a draft made of it.
         LocalspecError: it was not pulled, or is damaged.
         DownloadStoppedError: `meter.cancelled` said so, while its contents were checked.
     """
+    if not is_local_path(str(locations.pruned_folder())):
+        raise _unnameable(locations.pruned_folder(), "Set LOCALSPEC_CACHE_DIR to another folder.")
     path = Path(called).expanduser()
     if path.exists() or called.lower().endswith(".gguf") or os.sep in called:
         if not path.is_file():
@@ -82,8 +86,8 @@ def named_target(called: str, meter: Meter) -> PruneTarget:
 
 def pruned_name(target: PruneTarget, catalog: Catalog) -> str:
     """The name of the pair that comes of it: the same for the same target, and no other pair's."""
-    stem = re.sub(r"\.gguf$", "", target.called, flags=re.IGNORECASE).lower()
-    stem = re.sub(r"[^a-z0-9._-]+", "-", stem).replace("..", ".").strip(".-_")[:_LONGEST_STEM] or "model"
+    whole = re.sub(r"\.gguf$", "", target.called, flags=re.IGNORECASE)
+    stem = pair_name_of(whole, _LONGEST_STEM) or "model"
     numbered = (f"{stem}{_SUFFIX}{f'-{number}' if number > 1 else ''}" for number in range(1, len(catalog.pairs) + 3))
     return next(name for name in numbered if _is_free_for(catalog.pairs.get(name), target.path))
 
@@ -147,4 +151,14 @@ def _is_free_for(pair: Pair | None, target: Path) -> bool:
 
 def _local(path: Path) -> ModelFile:
     whole = path.absolute()
+    if not is_local_path(str(whole)):
+        raise _unnameable(whole, "Rename it, or make a link to it, by a name without them.")
     return ModelFile("", "", "", whole.name, whole.stat().st_size, path=str(whole))
+
+
+def _unnameable(path: Path, hint: str) -> UsageError:
+    return UsageError(
+        f"{path} cannot be a part of a pair",
+        "Its name holds bytes that are no text, or characters that steer a terminal: no catalog of pairs can name it.",
+        hint,
+    )

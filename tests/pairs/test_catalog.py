@@ -9,8 +9,9 @@ import pytest
 
 from localspec import locations
 from localspec.decoding.sampling_settings import SamplingSettings
-from localspec.errors import UsageError
-from localspec.pairs.catalog import forget_pair, load_catalog, remember_pair
+from localspec.errors import LocalspecError, UsageError
+from localspec.pairs.ad_hoc import Source, make_pair
+from localspec.pairs.catalog import ModelFile, forget_pair, load_catalog, remember_pair
 from localspec.pairs.names import is_gguf_path, is_pair_name, is_repo, is_revision
 
 OWN_PAIR = """\
@@ -147,6 +148,45 @@ def test_a_remembered_pair_comes_back_the_same_and_can_be_forgotten():
     assert forget_pair("my-pair")
     assert not forget_pair("my-pair")
     assert "my-pair" not in load_catalog().pairs
+
+
+@pytest.mark.parametrize("file", ["big", "a" * 90, f"{'a' * 49}.5-q4", "model...v2", "_._"])
+def test_whatever_the_target_is_called_its_pair_can_be_remembered(file):
+    for number in range(3):
+        sources = Source("some/big", f"{file}.gguf"), Source("some/small", f"small-{number}.gguf")
+        pair = make_pair(*sources, load_catalog())
+        remember_pair(pair)
+        assert load_catalog().pair(pair.name) == pair
+
+
+@pytest.mark.parametrize("asked", [{"name": "a" * 58}, {"name": "mine."}, {"name": "My"}, {"context": 1 << 25}])
+def test_what_no_catalog_could_hold_is_refused_before_it_is_asked_for(asked):
+    sources = Source("some/big", "big.gguf"), Source("some/small", "small.gguf")
+    with pytest.raises(UsageError):
+        make_pair(*sources, load_catalog(), **asked)
+    remember_pair(make_pair(*sources, load_catalog(), "a" * 57, 1 << 24))
+    assert "a" * 57 in load_catalog().pairs
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"title": "two\nlines"},
+        {"notes": "\x1b[31mred"},
+        {"title": "caf\udce9"},
+        {"name": "a" * 65},
+        {"context": 1 << 30},
+        {"memory": 0},
+        {"draft": ModelFile("mine.draft", "", "", "small.gguf", path="small.gguf")},
+    ],
+)
+def test_what_could_not_be_read_again_is_never_written(wrong):
+    pair = make_pair(Source("some/big", "big.gguf"), Source("some/small", "small.gguf"), load_catalog(), "mine")
+    remember_pair(pair)
+    before = locations.remembered_pairs_file().read_bytes()
+    with pytest.raises(LocalspecError, match="cannot be remembered"):
+        remember_pair(dataclasses.replace(pair, **wrong))
+    assert locations.remembered_pairs_file().read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "A", "a..b", "", ".a", "a" * 65, "a\n", "a\\b", "a b"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,6 +110,42 @@ def test_a_kept_pair_is_found_shown_and_deleted_but_never_its_target(tmp_path: P
     assert target.exists()
     assert not pruned_path(name).exists()
     assert name not in load_catalog().pairs
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model.bin", "sha256-0a1b2c", " big .gguf", "model...v2.gguf", "quote \" backslash \\.gguf", f"{'x' * 80}.gguf",
+        "\u5168\u89d2\u3000\u7a7a\u767d/big.gguf", "a\u00a0b\u202fc.gguf", "\u0645\u06cc\u200c\u0631\u0648\u0645.gguf",
+    ],
+)  # fmt: skip
+def test_a_file_of_any_name_that_can_be_shown_makes_a_pair_that_is_there_the_next_time(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    target = made(tmp_path, name)
+    name = kept(target)
+    pair = load_catalog().pair(name)
+    assert paths_of(pair, METER)[0] == target
+    assert dict(details_rows(show_pair(pair, MEMORY)))["target"].endswith(str(target))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such names")
+@pytest.mark.parametrize("name", [b"caf\xe9.gguf", b"\x1b[31mred.gguf", b"two\nlines.gguf", "\u202egnp.gguf".encode()])
+def test_a_file_that_no_catalog_could_name_is_refused_before_any_work(tmp_path: Path, name: bytes) -> None:
+    target = made(tmp_path, os.fsdecode(name))
+    with pytest.raises(UsageError, match="cannot be a part of a pair"):
+        named_target(str(target), METER)
+    load_catalog()
+
+
+def test_a_folder_of_drafts_that_no_catalog_could_name_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = made(tmp_path)
+    monkeypatch.setenv("LOCALSPEC_CACHE_DIR", str(tmp_path / "\u202ecache"))
+    with pytest.raises(UsageError, match="LOCALSPEC_CACHE_DIR"):
+        named_target(str(target), METER)
 
 
 def test_the_draft_of_a_target_is_found_by_the_targets_path(tmp_path: Path) -> None:
