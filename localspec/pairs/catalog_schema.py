@@ -177,19 +177,25 @@ def _read_pair(table: _Table, name: str, files: dict[str, ModelFile]) -> Pair:
         table.text.refuse(table.path, f"{name} is the pair that comes with the program; choose another name")
     return Pair(
         name=name,
-        title=table.string("title", name),
-        purpose=table.string("purpose", ""),
-        licence=table.string("licence", ""),
-        terms=table.string("terms", ""),
+        title=_read_words(table, "title") or name,
+        purpose=_read_words(table, "purpose"),
+        licence=_read_words(table, "licence"),
+        terms=_read_words(table, "terms"),
         memory=table.whole("memory", 1, 100_000, 1),
         target=_file_named(table, "target", files),
         draft=_file_named(table, "draft", files),
         context=table.whole("context", 1, LONGEST_CONTEXT, 4096),
         sampling=_read_sampling(table.table("sampling")),
-        notes=table.string("notes", ""),
+        notes=_read_words(table, "notes"),
         default=table.take("default", bool, "true or false", default=False),
         source=table.text.source,
     )
+
+
+def _read_words(table: _Table, key: str) -> str:
+    """Words for a person; spaces alone are none."""
+    words: str = table.string(key, "")
+    return words.strip()
 
 
 def _file_named(table: _Table, key: str, files: dict[str, ModelFile]) -> ModelFile:

@@ -35,10 +35,10 @@ class FirstChoice:
     def proposal_words(self) -> str:
         """The proposal, told to a person who may say yes: what, how much, on which terms."""
         size = gigabytes(self.proposal.bytes) if self.proposal.bytes else "a size that the hub will tell"
-        terms = (
-            f"{self.proposal.licence}, {self.proposal.terms}" if self.proposal.licence else "see its page on the hub"
-        )
-        return f"{self.proposal.title} ({self.proposal.purpose.lower()}): {size} to download. Licence: {terms}"
+        purpose = f" ({self.proposal.purpose.lower()})" if self.proposal.purpose else ""
+        known = filter(None, (self.proposal.licence, self.proposal.terms))
+        terms = ", ".join(known) if self.proposal.licence else "see its page on the hub"
+        return f"{self.proposal.title}{purpose}: {size} to download. Licence: {terms}"
 
 
 def first_choice(catalog: Catalog, memory: Memory) -> FirstChoice:

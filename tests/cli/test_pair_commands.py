@@ -217,6 +217,16 @@ def test_show_tells_terms_files_and_fit_before_and_after_a_pull(desk: Desk) -> N
     assert set(document["memory"]) == MEMORY
 
 
+def test_words_of_a_pair_that_are_blank_are_left_out(desk: Desk) -> None:
+    add_to_pair(desk, *(f'{key} = " "' for key in ("title", "purpose", "licence", "terms", "notes")))
+    shown = fine(desk, "show", "tiny")
+    assert shown.startswith("tiny: tiny\n")
+    assert "notes" not in shown
+    assert "not known to localspec" in shown
+    fine(desk, "list")
+    assert "tiny: tiny\n" in fine(desk, "pull", "tiny")
+
+
 def test_match_names_what_fits_and_why_the_others_do_not(desk: Desk, tmp_path: Path) -> None:
     fine(desk, "pull", "tiny")
     models = Path(desk.environment["LOCALSPEC_CACHE_DIR"]) / "models"
@@ -257,7 +267,9 @@ def test_rm_says_what_it_freed_and_what_stays(desk: Desk) -> None:
 
 def test_texts_are_wrapped_but_what_is_to_be_copied_stays_whole() -> None:
     path = "/a" * 60
-    lines = facts([("short", "word " * 40), ("a longer one", f"here\n{path}"), ("left out", "")])
+    lines = facts(
+        [("short", "word " * 40), ("a longer one", f"here\n{path}"), ("left out", ""), ("blank", " \n\u3000")]
+    )
     assert all(len(line) <= 80 for line in lines if path not in line)
     assert lines[-1].strip() == path
     assert lines[0].index("word") == lines[-1].index("/a")

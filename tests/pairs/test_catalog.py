@@ -189,6 +189,14 @@ def test_what_could_not_be_read_again_is_never_written(wrong):
     assert locations.remembered_pairs_file().read_bytes() == before
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\u3000", "\u00a0 "])
+def test_words_that_are_blank_are_none(blank):
+    words = "".join(f'{key} = "{blank}"\n' for key in ("title", "purpose", "licence", "terms", "notes"))
+    write_own(OWN_PAIR + words)
+    pair = load_catalog().pair("mine")
+    assert (pair.title, pair.purpose, pair.licence, pair.terms, pair.notes) == ("mine", "", "", "", "")
+
+
 @pytest.mark.parametrize("name", ["..", "a/b", "A", "a..b", "", ".a", "a" * 65, "a\n", "a\\b", "a b"])
 def test_pair_names_are_safe_in_a_path(name):
     assert not is_pair_name(name)

@@ -35,7 +35,7 @@ def sentence(text: str, indent: str = "") -> list[str]:
 
 def facts(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Lines of a name and what it is, the latter set in a column of its own; a row without a text is left out."""
-    shown = [(name, text) for name, text in rows if text]
+    shown = [(name, text) for name, text in rows if text.strip()]
     column = max(len(name) for name, _ in shown) + 4
     lines: list[str] = []
     for name, text in shown:
