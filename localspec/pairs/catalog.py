@@ -82,12 +82,15 @@ def remember_pair(pair: Pair) -> None:
 
 
 def forget_pair(name: str) -> bool:
-    """Forget a remembered pair; False when there was none of that name."""
+    """Forget a remembered pair; False when there was none of that name.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if name not in _remembered():
+        return False
     with changing(locations.remembered_pairs_file()):
-        kept = _remembered()
-        if kept.pop(name, None) is None:
-            return False
-        _write_remembered(kept)
+        _write_remembered({other: pair for other, pair in _remembered().items() if other != name})
     return True
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from huggingface_hub.utils import hf_raise_for_status, httpx
 
 from localspec.errors import DownloadError, DownloadStoppedError
+from localspec.pairs.fetched import fetching
 from localspec.pairs.hub import HubFile, open_range
 from localspec.pairs.hub_cache import Place
 from localspec.pairs.hub_words import HUB_ERRORS, Asked, disk_error, in_short, in_words
@@ -42,6 +43,7 @@ def download(file: HubFile, meter: Meter, patience: Patience | None = None) -> P
         DownloadError: the hub refuses, sends something else than it promised, or the disk cannot be written.
         HubUnreachableError: it does not answer any more.
         DownloadStoppedError: `meter.cancelled` said so.
+        LocalspecError: that it was fetched cannot be noted.
     """
     place = place_of(file)
     try:
@@ -102,7 +104,10 @@ def _fetch(place: Place, file: HubFile, meter: Meter, patience: Patience) -> Non
             f"Its hash is not {file.blob_name[:12]}…, so it was damaged on the way or on the hub's side.",
             "It was deleted. Pull again; if that does not help, use another network or HF_ENDPOINT.",
         )
-    place.complete()
+    # What cannot be noted stays a beginning, all of it: the next pull takes it up, and notes it.
+    with fetching(place.snapshot):
+        place.complete()
+        place.link()
 
 
 def _fill(partial: _Partial, file: HubFile, meter: Meter, patience: Patience) -> None:

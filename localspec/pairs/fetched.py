@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from localspec import locations
+from localspec.pairs.noting import noting
 from localspec.records import changing, write_whole
 
-
-def remember_fetched(path: Path) -> None:
-    """Note that localspec fetched the file at `path`."""
-    _change(add=path)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
-def forget_fetched(path: Path) -> None:
-    """It is gone."""
-    _change(drop=path)
+@contextmanager
+def fetching(path: Path) -> Iterator[None]:
+    """Note that localspec fetched the file that the block puts at `path`.
+
+    It is noted first: of a file that is here and was not, nobody could say later whose it is.
+
+    Raises:
+        LocalspecError: it cannot be noted; then the block is not run.
+    """
+    # Whoever changes the record leaves out what is not there: nobody may before the block is done.
+    with ExitStack() as lock:
+        with noting("That it was fetched cannot be noted; it is kept for the next pull"):
+            lock.enter_context(changing(locations.fetched_files_file()))
+            _write(path)
+        yield
+
+
+def write_anew() -> None:
+    """Write the record without the files that are gone: before a download it shows that what comes can be noted.
+
+    Raises:
+        LocalspecError: it cannot.
+    """
+    with noting("What localspec fetches cannot be noted"), changing(locations.fetched_files_file()):
+        _write()
+
+
+def forget_gone() -> None:
+    """Note that files are gone, if any are: another program may fetch them again, and then they are its own.
+
+    Raises:
+        LocalspecError: it cannot be noted.
+    """
+    if not all(Path(known).exists() for known in _record()):
+        write_anew()
 
 
 def was_fetched(path: Path) -> bool:
@@ -25,12 +57,9 @@ def was_fetched(path: Path) -> bool:
     return str(path) in _record()
 
 
-def _change(add: Path | None = None, drop: Path | None = None) -> None:
-    file = locations.fetched_files_file()
-    with changing(file):
-        kept = {known for known in _record() if Path(known).exists() and known != str(drop)}
-        kept |= {str(add)} if add else set()
-        write_whole(file, json.dumps(sorted(kept), indent=1).encode())
+def _write(*more: Path) -> None:
+    kept = {known for known in _record() if Path(known).exists()} | {str(path) for path in more}
+    write_whole(locations.fetched_files_file(), json.dumps(sorted(kept), indent=1).encode())
 
 
 def _record() -> list[str]:

@@ -14,13 +14,14 @@ from localspec.errors import DownloadError, DownloadStoppedError, OutOfMemoryErr
 from localspec.pairs.catalog import remember_pair
 from localspec.pairs.compatibility import PairHeaders, read_pair
 from localspec.pairs.download import download, kept_bytes
-from localspec.pairs.fetched import remember_fetched
+from localspec.pairs.fetched import write_anew
 from localspec.pairs.found import search
 from localspec.pairs.gguf_bytes import LocalFile
 from localspec.pairs.hub import HubFile, RemoteFile, look_up
 from localspec.pairs.hub_cache import cache_root
 from localspec.pairs.memory_fit import Memory, PairFit, Wanted, pair_fit
 from localspec.pairs.names import is_sha256
+from localspec.pairs.noting import noting
 from localspec.pairs.side_by_side import side_by_side
 from localspec.pairs.sizes import gigabytes
 
@@ -88,11 +89,7 @@ class ToFetch:
 
     def bring(self, meter: Meter, patience: Patience | None) -> Path:
         """Fetch it, and tell where it is."""
-        before = meter.fetched_bytes
-        path = download(self.hub, meter, patience)
-        if meter.fetched_bytes > before:
-            remember_fetched(path)
-        return path
+        return download(self.hub, meter, patience)
 
 
 Planned = Here | ToFetch
@@ -198,11 +195,15 @@ def carry_out(plan: PullPlan, meter: Meter, patience: Patience | None = None) ->
     Raises:
         DownloadError: see localspec.pairs.download; what came is kept for the next pull.
         DownloadStoppedError: Ctrl-C, or `meter.cancelled` said so; what came is kept too.
+        LocalspecError: it cannot be noted.
     """
     begin = time.monotonic()
     if plan.pair.source == "remembered":
         # Before the first byte, so that an unfinished one is in the list and goes on with the same commits.
-        remember_pair(replace(plan.pair, memory=plan.fit.machine_gigabytes))
+        with noting(f"The pair {plan.pair.name} cannot be remembered"):
+            remember_pair(replace(plan.pair, memory=plan.fit.machine_gigabytes))
+    if plan.missing:
+        write_anew()
     meter.total = sum(planned.file.bytes or 0 for planned in plan.files)
     try:
         target, draft = [planned.bring(meter, patience) for planned in plan.files]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from localspec import locations
 from localspec.errors import LocalspecError
 from localspec.pairs.catalog import forget_pair
-from localspec.pairs.fetched import forget_fetched, was_fetched
+from localspec.pairs.fetched import forget_gone, was_fetched
 from localspec.pairs.found import locate
 from localspec.pairs.hub_cache import Place, cached, delete, is_shared, partial_bytes, partial_of
+from localspec.pairs.noting import noting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ def remove_pair(pair: Pair, catalog: Catalog) -> Removed:
     """Delete a pair's files, those that another pair here or another tool uses left alone, and what a pull left half.
 
     Raises:
-        LocalspecError: a file cannot be deleted.
+        LocalspecError: a file cannot be deleted, or that it is gone cannot be noted.
     """
     others = [other for other in catalog.pairs.values() if other.name != pair.name and _is_here(other)]
     try:
@@ -70,7 +71,15 @@ def remove_pair(pair: Pair, catalog: Catalog) -> Removed:
         raise LocalspecError(
             f"A file of {pair.name} cannot be deleted", f"{error}.", "Close programs that use it, and check its rights."
         ) from error
-    return Removed(pair, (target, draft), forget_pair(pair.name))
+    # Not before: on a full disk it is the deletion that makes room to note it.
+    forget_gone()
+    with noting(f"The pair {pair.name} cannot be forgotten"):
+        return Removed(pair, (target, draft), forget_pair(pair.name))
+
+
+def _commit(file: ModelFile, path: Path) -> str:
+    """The commit of a file that the cache has at `path`."""
+    return path.parents[file.file.count("/")].name
 
 
 def _is_here(pair: Pair) -> bool:
@@ -88,11 +97,9 @@ def _remove(file: ModelFile, others: list[Pair]) -> Removal:
     why = _why_keep(path, file, others)
     if why:
         return Removal(file, path, 0, why)
-    blob_name, commit = path.resolve().name, path.parents[file.file.count("/")].name
-    freed = delete(path)
-    forget_fetched(path)
-    freed += _remove_partial(file)
-    Place(file.repo, commit, file.file, blob_name).tidy()
+    place = Place(file.repo, _commit(file, path), file.file, path.resolve().name)
+    freed = delete(path) + _remove_partial(file)
+    place.tidy()
     return Removal(file, path, freed)
 
 

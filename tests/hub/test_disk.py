@@ -1,14 +1,25 @@
-"""A disk that is too small, and one that fills while a pull writes to it."""
+"""A disk that is too small, one that fills while a pull writes to it, and a data folder that cannot be written."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from localspec.errors import LocalspecError
+from localspec.pairs.catalog import load_catalog
+from localspec.pairs.memory_fit import Memory
+from localspec.pairs.progress import Meter
+from localspec.pairs.pull import carry_out, prepare
+from localspec.pairs.remove import remove_pair
+from localspec.records import write_whole
+from tests.hub.in_process import sit_at
 from tests.hub.server import Fault
 from tests.hub.test_interruptions import partial_of, wait_for_bytes
 from tests.hub.test_pull import assert_pulled
@@ -71,3 +82,51 @@ def test_a_disk_that_fills_is_told_and_the_pull_goes_on_once_there_is_room(desk)
         assert again.returncode == 0, again
         assert again.told("pulled")["resumed"] == kept
         assert_pulled(desk)
+
+
+def test_a_data_folder_that_cannot_be_written_is_told_before_the_first_byte(desk):
+    data = Path(desk.environment["LOCALSPEC_DATA_DIR"])
+    data.write_text("a file where the folder should be")
+    outcome = desk.pull()
+    assert outcome.returncode == 1, outcome
+    error = outcome.told("error")
+    assert error["title"] == "What localspec fetches cannot be noted"
+    assert f"Make room in {data}" in error["hint"]
+    assert not any((seen.range or "").endswith("-") for seen in desk.hub.seen)
+    assert not desk.cache.exists()
+
+
+def test_a_pair_that_cannot_be_remembered_is_told_before_the_first_byte(desk, monkeypatch):
+    sit_at(desk, monkeypatch)
+    plan = planned(replace(load_catalog().pair("tiny"), source="remembered"))
+    Path(desk.environment["LOCALSPEC_DATA_DIR"]).write_text("a file where the folder should be")
+    with pytest.raises(LocalspecError, match="The pair tiny cannot be remembered"):
+        carry_out(plan, Meter(lambda _: None))
+    assert not desk.cache.exists()
+
+
+def test_a_download_that_cannot_be_noted_is_kept_and_taken_up_and_noted_by_the_next_pull(desk, monkeypatch):
+    sit_at(desk, monkeypatch)
+    pair = load_catalog().pair("tiny")
+
+    def fill(path, content):
+        if desk.target.name.encode() in content:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write_whole(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("localspec.pairs.fetched.write_whole", fill)
+        with pytest.raises(LocalspecError, match="kept for the next pull"):
+            carry_out(planned(pair), Meter(lambda _: None))
+    assert list(desk.check_cache().values()) == [desk.target.stat().st_size]
+
+    pulled = carry_out(planned(pair), Meter(lambda _: None))
+    assert (pulled.fetched, pulled.resumed) == (desk.draft.stat().st_size, desk.target.stat().st_size)
+    assert_pulled(desk)
+    removed = remove_pair(pair, load_catalog())
+    assert [file.kept_because for file in removed.files] == ["", ""]
+    assert desk.check_cache() == {}
+
+
+def planned(pair):
+    return prepare(pair, Memory.of_machine(), Meter(lambda _: None))

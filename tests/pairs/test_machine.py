@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ from localspec.pairs.as_json import candidate_values, details_values, removed_va
 from localspec.pairs.catalog import Catalog, load_catalog, remember_pair
 from localspec.pairs.choosing import first_choice, paths_of
 from localspec.pairs.compatibility import Reason
-from localspec.pairs.fetched import remember_fetched
+from localspec.pairs.fetched import fetching, was_fetched
 from localspec.pairs.found import locate
 from localspec.pairs.hub_cache import Place
 from localspec.pairs.listing import list_pairs, show_pair
@@ -42,10 +43,11 @@ class Cache:
         """A file of the repo some/NAME, in the cache unless told otherwise."""
         digest = hashlib.sha256(content).hexdigest()
         file = ModelFile(name, f"some/{name}", COMMIT, f"{name}.gguf", len(content), digest)
-        if here:
-            link = self.link(file, content)
-            if fetched:
-                remember_fetched(link)
+        if here and fetched:
+            with fetching(self.root / f"models--some--{name}" / "snapshots" / COMMIT / file.file):
+                self.link(file, content)
+        elif here:
+            self.link(file, content)
         return file
 
     def link(self, file: ModelFile, content: bytes) -> Path:
@@ -58,7 +60,8 @@ class Cache:
         return link
 
     def everything(self) -> list[Path]:
-        return [path for path in self.root.rglob("*") if path.is_file() or path.is_symlink()]
+        """All but the locks, which stay: another process may wait for one."""
+        return [path for path in self.root.rglob("*") if ".locks" not in path.parts]
 
 
 @pytest.fixture
@@ -135,7 +138,7 @@ def test_a_removed_pair_leaves_nothing(cache):
     removed = remove_pair(pair, catalog_of(pair))
     assert removed.freed == len(BIG) + len(SMALL)
     assert not removed.forgotten
-    assert list(cache.root.rglob("*")) == []
+    assert cache.everything() == []
 
 
 def test_a_half_pulled_pair_is_removed_too(cache):
@@ -145,7 +148,7 @@ def test_a_half_pulled_pair_is_removed_too(cache):
     partial.write_bytes(BIG[:1000])
     pair = pair_of(big, cache.file("small", SMALL, here=False))
     assert remove_pair(pair, catalog_of(pair)).freed == 1000
-    assert list(cache.root.rglob("*")) == []
+    assert cache.everything() == []
 
 
 def test_a_draft_that_another_pulled_pair_uses_stays(cache):
@@ -213,6 +216,36 @@ def test_a_remembered_pair_is_forgotten_when_it_is_removed(cache):
     remember_pair(pair)
     assert remove_pair(load_catalog().pair("mine"), load_catalog()).forgotten
     assert "mine" not in load_catalog().pairs
+
+
+def test_what_is_gone_and_comes_back_by_another_program_is_not_taken_for_ours(cache):
+    big, small = cache.file("big", BIG), cache.file("small", SMALL)
+    remove_pair(pair_of(big, small), catalog_of())
+    link = cache.link(big, BIG)
+    assert not was_fetched(link)
+    assert remove_pair(pair_of(big, small), catalog_of()).files[0].path == link
+    assert link.exists()
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("record", "words"), [("fetched", "fetches cannot be noted"), ("catalog", "mine cannot be forgotten")]
+)
+def test_a_deletion_that_cannot_be_noted_is_done_and_told_and_noted_the_next_time(cache, monkeypatch, record, words):
+    pair = pair_of(cache.file("big", BIG), cache.file("small", SMALL), source="remembered")
+    remember_pair(pair)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"localspec.pairs.{record}.write_whole", full)
+        with pytest.raises(LocalspecError, match=words) as told:
+            remove_pair(pair, load_catalog())
+    assert str(locations.data_folder()) in told.value.hint
+    assert cache.everything() == []
+    assert remove_pair(pair, load_catalog()).forgotten
+    assert "mine" not in load_catalog().pairs
+    assert not was_fetched(cache.link(pair.target, BIG))
 
 
 def test_paths_of_a_pulled_pair_are_checked_once(cache):
@@ -325,12 +358,12 @@ def test_where_links_cannot_be_made_the_snapshot_holds_the_bytes(cache, monkeypa
     place = Place("some/big", COMMIT, "q4/big.gguf", digest)
     place.partial.parent.mkdir(parents=True)
     place.partial.write_bytes(BIG)
-    place.complete()
-    link = place.link()
+    with fetching(place.snapshot):
+        place.complete()
+        link = place.link()
     assert link.read_bytes() == BIG
     assert place.held == link == place.link()
-    remember_fetched(link)
     file = ModelFile("big", "some/big", COMMIT, "q4/big.gguf", len(BIG), digest)
     pair = pair_of(file, cache.file("absent", SMALL, here=False))
     assert remove_pair(pair, catalog_of(pair)).freed == len(BIG)
-    assert list(cache.root.rglob("*")) == []
+    assert cache.everything() == []

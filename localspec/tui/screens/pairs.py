@@ -249,13 +249,14 @@ class PairsScreen(ClosesOnce[Choice | None]):
             result = errand.result
         except DownloadStoppedError as error:
             self._look(self._list_key, f"{error.title}. {error.message} Pulling it again goes on from there.")
-        except LocalspecError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is no reason to end a chat
+            told = _in_words(error)
             if self._phase is Phase.LOOKING:
                 self._heading.update("The pairs cannot be listed.")
                 self._enter(Phase.BROWSING)
-                self._pane.tell(error=error)
+                self._pane.tell(error=told)
             else:
-                self._look(self._list_key, error=error)
+                self._look(self._list_key, error=told)
         else:
             done(result)
 
@@ -293,3 +294,11 @@ class PairsScreen(ClosesOnce[Choice | None]):
         rows = [f"{name}: {words}" for name, words in removed_rows(removed)]
         told = [removed_title(removed), *rows, forgotten_words(removed)]
         self._look(None if removed.forgotten else removed.pair.name, "\n".join(filter(None, told)))
+
+
+def _in_words(error: Exception) -> LocalspecError:
+    if isinstance(error, LocalspecError):
+        return error
+    if isinstance(error, OSError):
+        return LocalspecError("The system refused", f"{error}.")
+    return LocalspecError(f"A mistake in localspec: {type(error).__name__}: {error}", "", "Please report it.")

@@ -238,6 +238,38 @@ async def test_bytes_that_are_not_the_promised_ones_are_told(desk: Desk) -> None
         assert "arrived with other contents than the hub promises" in " ".join(shown.text.split())
 
 
+async def test_a_data_folder_that_cannot_be_written_is_told_before_the_first_byte(desk: Desk) -> None:
+    async with pairs() as shown:
+        await shown.press("enter")
+        await shown.until(lambda: "Enter pulls" in shown.text)
+        locations.data_folder().write_text("a file where the folder should be")
+        await shown.press("enter")
+        await browsing(shown)
+        assert "What localspec fetches cannot be noted" in _running(shown.text)
+    assert not desk.cache.exists()
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(13, "Permission denied", "pairs.toml"), "Permission denied: 'pairs.toml'"),
+        (ZeroDivisionError("of ours"), "A mistake in localspec: ZeroDivisionError: of ours"),
+    ],
+)
+async def test_whatever_ends_a_pull_is_told_and_the_screen_stays(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("localspec.tui.screens.pairs.carry_out", fail)
+    async with pairs() as shown:
+        await pull(shown)
+        await browsing(shown)
+        assert words in _running(shown.text)
+
+
 async def test_a_pair_is_deleted_only_after_a_yes(desk: Desk) -> None:
     assert desk.pull().returncode == 0
     async with pairs() as shown:
