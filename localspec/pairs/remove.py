@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from localspec import locations
-from localspec.errors import LocalspecError
+from localspec.errors import DownloadStoppedError, LocalspecError
 from localspec.pairs.catalog import forget_pair
 from localspec.pairs.fetched import forget_gone, was_fetched
 from localspec.pairs.found import locate
@@ -15,6 +15,7 @@ from localspec.pairs.hub_cache import Place, cached, delete, is_shared, partial_
 from localspec.pairs.noting import noting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from localspec.pairs.catalog import Catalog
@@ -62,11 +63,13 @@ def remove_pair(pair: Pair, catalog: Catalog) -> Removed:
     """Delete a pair's files, those that another pair here or another tool uses left alone, and what a pull left half.
 
     Raises:
-        LocalspecError: a file cannot be deleted, or that it is gone cannot be noted.
+        LocalspecError: a file is being downloaded, then nothing was deleted; or one cannot be deleted, or the pair
+            cannot be forgotten.
     """
     others = [other for other in catalog.pairs.values() if other.name != pair.name and _is_here(other)]
     try:
-        target, draft = (_remove(file, others) for file in pair.files)
+        with _without_downloads(pair):
+            target, draft = (_remove(file, others) for file in pair.files)
     except OSError as error:
         raise LocalspecError(
             f"A file of {pair.name} cannot be deleted", f"{error}.", "Close programs that use it, and check its rights."
@@ -75,6 +78,39 @@ def remove_pair(pair: Pair, catalog: Catalog) -> Removed:
     forget_gone()
     with noting(f"The pair {pair.name} cannot be forgotten"):
         return Removed(pair, (target, draft), forget_pair(pair.name))
+
+
+@contextmanager
+def _without_downloads(pair: Pair) -> Iterator[None]:
+    """Hold what the cache has of a pair, so that nobody downloads into what is deleted.
+
+    Raises:
+        LocalspecError: somebody does.
+    """
+    places = {(place.repo, place.blob_name): place for place in map(_place, pair.files) if place}
+    with ExitStack() as locks:
+        for place in places.values():
+            try:
+                locks.enter_context(place.locked(lambda: None, lambda: True))
+            except DownloadStoppedError:
+                raise LocalspecError(
+                    f"{place.file} is being downloaded",
+                    "Another program, or a pull that is stopping, writes it just now. Nothing was deleted.",
+                    "Stop it there, or wait for its end; then delete it.",
+                ) from None
+        yield
+
+
+def _place(file: ModelFile) -> Place | None:
+    """Where what the cache has of a file lies, whole or not; None when it has nothing of it."""
+    if file.path is not None:
+        return None
+    path = cached(file.repo, file.revision, file.file)
+    if path is not None:
+        return Place(file.repo, _commit(file, path), file.file, file.sha256 or path.resolve().name)
+    if file.sha256 is not None and partial_of(file.repo, file.sha256).exists():
+        return Place(file.repo, file.revision, file.file, file.sha256)
+    return None
 
 
 def _commit(file: ModelFile, path: Path) -> str:
@@ -142,10 +178,9 @@ def _is_same(one: ModelFile, other: ModelFile) -> bool:
 
 
 def _remove_partial(file: ModelFile) -> int:
-    if file.sha256 is None:
+    if file.sha256 is None or not partial_of(file.repo, file.sha256).exists():
         return 0
     size = partial_bytes(file.repo, file.sha256)
-    with suppress(FileNotFoundError):
-        partial_of(file.repo, file.sha256).unlink()
+    partial_of(file.repo, file.sha256).unlink()
     Place(file.repo, file.revision, file.file, file.sha256).tidy()
     return size

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from localspec.errors import LocalspecError
+from localspec.pairs.catalog import load_catalog
+from localspec.pairs.remove import remove_pair
+from tests.hub.in_process import sit_at
 from tests.hub.server import Fault
 from tests.hub.test_pull import assert_pulled
 
@@ -96,6 +100,21 @@ def test_two_pulls_at_once_fetch_each_file_once(desk):
     assert sum(outcome.told("pulled")["fetched"] for outcome in outcomes) == whole
     assert downloaded(desk) == whole
     assert any("another download of this file is running" in outcome.notes for outcome in outcomes)
+
+
+def test_a_deletion_beside_a_running_pull_is_refused_and_the_pull_comes_to_its_end(desk, monkeypatch):
+    sit_at(desk, monkeypatch)
+    desk.hub.faults = [Fault("slow", **SLOW)]
+    pulling = desk.start()
+    wait_for_bytes(desk, 300_000, pulling.process)
+    with pytest.raises(LocalspecError, match=f"{desk.target.name} is being downloaded"):
+        remove_pair(load_catalog().pair("tiny"), load_catalog())
+    outcome = pulling.outcome()
+    assert outcome.returncode == 0, outcome
+    assert_pulled(desk)
+    assert remove_pair(load_catalog().pair("tiny"), load_catalog()).freed == sum(
+        path.stat().st_size for path in (desk.target, desk.draft)
+    )
 
 
 def test_the_one_who_waits_goes_on_when_the_other_is_killed(desk):

@@ -24,6 +24,8 @@ from localspec.tui.widgets.pair_list import PairList
 from tests.hub.conftest import Desk
 from tests.hub.in_process import sit_at
 from tests.hub.server import Fault
+from tests.hub.test_interruptions import wait_for_bytes
+from tests.hub.test_pull import assert_pulled
 from tests.pairs.gguf_files import TinyModel, tokens
 from tests.tui.screens.host import Shown, showing
 
@@ -268,6 +270,18 @@ async def test_whatever_ends_a_pull_is_told_and_the_screen_stays(
         await pull(shown)
         await browsing(shown)
         assert words in _running(shown.text)
+
+
+async def test_a_pair_that_is_being_pulled_elsewhere_is_not_deleted(desk: Desk) -> None:
+    desk.hub.faults.append(Fault("slow", rate=1_000_000, downloads_only=True))
+    pulling = desk.start()
+    wait_for_bytes(desk, 300_000, pulling.process)
+    async with pairs() as shown:
+        await shown.press("d", "y")
+        await browsing(shown)
+        assert "big-q8.gguf is being downloaded" in _running(shown.text)
+    assert pulling.outcome().returncode == 0
+    assert_pulled(desk)
 
 
 async def test_a_pair_is_deleted_only_after_a_yes(desk: Desk) -> None:
