@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,13 +26,22 @@ def leave_on_signals(leave: Callable[[int], None]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, _leave, leave, 128 + number)
 
 
+def terminal_to_draw_on() -> TextIO | None:
+    """The stream that goes to the person: stderr, as Textual has it, or stdout where that goes elsewhere or is closed.
+
+    None where neither goes to a terminal.
+    """
+    streams = (sys.__stderr__, sys.__stdout__)
+    return next((stream for stream in streams if stream is not None and stream.isatty()), None)
+
+
 def let_go_of_lost_terminal() -> None:
     """Write into nothing where the terminal was: a thread that cannot write would keep the app from its end."""
-    if sys.__stderr__ is None or os.isatty(sys.__stderr__.fileno()):
-        return
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, sys.__stderr__.fileno())
-    os.close(nothing)
+    for stream in (sys.__stderr__, sys.__stdout__):
+        if stream is not None and _was_terminal(stream.fileno()):
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
 
 
 class LastingOutput:
@@ -62,6 +72,14 @@ class LastingOutput:
     def isatty(self) -> bool:
         """Whether it is a terminal."""
         return self._file.isatty()
+
+
+def _was_terminal(handle: int) -> bool:
+    """Whether it is a device and no terminal: a file that a person wants it written to is left alone."""
+    try:
+        return stat.S_ISCHR(os.fstat(handle).st_mode) and not os.isatty(handle)
+    except OSError:  # some systems take the device itself away
+        return True
 
 
 def _leave(leave: Callable[[int], None], code: int) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from localspec.tui.leaving import LastingOutput, let_go_of_lost_terminal
+from localspec.tui.leaving import LastingOutput, let_go_of_lost_terminal, terminal_to_draw_on
 from localspec.tui.terminal_input import InputParser
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal over, at the start and after each suspension."""
-        self._file = LastingOutput(sys.__stderr__ or sys.stderr)  # type: ignore[assignment] # what is used of one
+        self._file = LastingOutput(terminal_to_draw_on() or sys.stderr)  # type: ignore[assignment] # what is used of one
         super().start_application_mode()  # type: ignore[no-untyped-call]
         with suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)

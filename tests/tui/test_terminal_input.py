@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import sys
 import time
@@ -288,7 +289,8 @@ InputParser.feed = failing
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
-def test_an_app_whose_terminal_is_closed_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("errors", ["", "2>errors"])
+def test_an_app_whose_terminal_is_closed_ends(tmp_path: Path, errors: str) -> None:
     """Both a signal and the end of what is typed tell it, in two threads, one of which waits for the other."""
     import pexpect  # noqa: PLC0415 - not there on Windows
     import psutil  # noqa: PLC0415 - its stubs are a package of their own
@@ -298,9 +300,8 @@ def test_an_app_whose_terminal_is_closed_ends(tmp_path: Path) -> None:
     app = "from localspec.tui.leaving import leave_on_signals\n" + APP.replace(focus, leaving)
     (tmp_path / "app.py").write_text(app)
     for _ in range(3):
-        child = pexpect.spawn(
-            sys.executable, [str(tmp_path / "app.py"), str(tmp_path / "got")], dimensions=(24, 80), timeout=60
-        )
+        command = f"exec {shlex.join([sys.executable, 'app.py', 'got'])} {errors}"
+        child = pexpect.spawn("sh", ["-c", command], cwd=tmp_path, dimensions=(24, 80), timeout=60)
         child.expect("for commands")
         with Path(os.devnull).open("rb") as nothing:
             os.dup2(nothing.fileno(), child.child_fd)

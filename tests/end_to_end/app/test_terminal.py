@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +86,12 @@ def test_a_terminal_that_can_do_nothing_gets_the_conversation_in_lines(terminal:
     assert not pane.in_full_screen
     pane.type("/exit")
     pane.until(":0:")
+
+
+@pytest.mark.parametrize("errors", ["2>errors", "2>&-"])
+def test_errors_that_go_elsewhere_take_no_screen_along(terminal: Open, tmp_path: Path, errors: str) -> None:
+    pane = terminal()
+    start(pane, errors)
+    assert pane.in_full_screen
+    leave(pane)
+    assert "\x1b" not in "".join(path.read_text() for path in tmp_path.rglob("errors"))
