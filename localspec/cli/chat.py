@@ -80,9 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
     _check_calls(arguments)
     sources = Sources(from_flags(vars(arguments)), from_environment(os.environ), from_file(locations.settings_file()))
     attachments = _attachments(arguments.attach)
+    no_app = _refuse_what_only_the_app_does(arguments)
     prompt = _prompt(arguments)
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
-    if prompt is None and not arguments.plain and os.environ.get("TERM") != "dumb" and sys.stdout.isatty():
+    if not no_app:
         from localspec.tui.run import run_app  # noqa: PLC0415 - as said
 
         return run_app(sources, attachments, arguments.resume)
@@ -116,6 +117,36 @@ def _check_calls(arguments: argparse.Namespace) -> None:
         raise UsageError("--resume is for the app", "", "Leave out -p, --json and --plain, on a terminal.")
     if arguments.attach and arguments.plain:
         raise UsageError("--attach is for the app and for -p", "", "Leave out --plain.")
+
+
+def _refuse_what_only_the_app_does(arguments: argparse.Namespace) -> str:
+    """What keeps the app from running; "" when nothing does.
+
+    Raises:
+        UsageError: then an option would be left out that was given.
+    """
+    once = arguments.prompt is not None or arguments.json or not _person_writes(arguments)
+    why = "A prompt, from -p or from what is piped to stdin, is answered once." if once else _why_in_lines(arguments)
+    if why and arguments.resume is not None:
+        hint = "Run it on a terminal; there --attach - takes a pipe along. Or leave --resume out."
+        raise UsageError("--resume is for the app", why, hint)
+    if why and arguments.attach and not once:
+        raise UsageError("--attach is for the app and for a prompt", why, "Run it on a terminal, or ask with -p.")
+    return why
+
+
+def _person_writes(arguments: argparse.Namespace) -> bool:
+    """Whether stdin is a person's, or lines of a conversation."""
+    return sys.stdin is None or sys.stdin.isatty() or arguments.plain
+
+
+def _why_in_lines(arguments: argparse.Namespace) -> str:
+    """Why a conversation is one line by line; "" when the app holds it."""
+    if arguments.plain:
+        return "--plain is a conversation line by line."
+    if os.environ.get("TERM") == "dumb":
+        return "This terminal cannot be drawn on (TERM=dumb), so that a conversation is one line by line."
+    return "" if sys.stdout.isatty() else "Standard output is no terminal, so that a conversation is one line by line."
 
 
 def _attachments(names: list[str]) -> tuple[Attachment, ...]:
@@ -155,7 +186,7 @@ def _prompt(arguments: argparse.Namespace) -> str | None:
     Raises:
         UsageError: there is nothing to answer, or it is not text.
     """
-    person = sys.stdin is None or sys.stdin.isatty() or arguments.plain
+    person = _person_writes(arguments)
     if arguments.prompt is None and person:
         if arguments.json:
             raise UsageError("--json needs a prompt", "It prints one answer.", "Give it with -p, or on stdin.")
