@@ -11,6 +11,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,7 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _prepare_streams()
     try:
-        code = _run(sys.argv[1:] if arguments is None else arguments)
+        return _run_and_tell(sys.argv[1:] if arguments is None else arguments)
+    finally:
+        _drop_what_cannot_be_written()
+
+
+def _run_and_tell(arguments: Sequence[str]) -> int:
+    try:
+        code = _run(arguments)
         sys.stdout.flush()
     except LocalspecError as error:
         _tell(error)
@@ -71,9 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0  # the reader (head, less) has seen enough
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _tell(LocalspecError("The system refused", f"{where}{error.strerror or error}."))
@@ -109,6 +115,10 @@ class _Parser(argparse.ArgumentParser):
             known.parser.error(f"there is no {unknown[0].split('=')[0]}")
         return known
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse leaves with 0 when its help cannot be written.
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
         word = message.rpartition(" ")[2]
         near = difflib.get_close_matches(word, self._option_string_actions, n=1) if word.startswith("-") else []
@@ -136,7 +146,11 @@ def _run(arguments: Sequence[str]) -> int:
     for command in COMMANDS:
         added = commands.add_parser(command.name, help=command.help, module=command.module)
         added.set_defaults(parser=added)
-    chosen = parser.parse_args(arguments)
+    try:
+        chosen = parser.parse_args(arguments)
+    except SystemExit:  # after --help and --version
+        sys.stdout.flush()
+        raise
     if chosen.run is None:
         parser.print_help()
         return 0
@@ -156,7 +170,19 @@ def _prepare_streams() -> None:
 
 def _tell(error: LocalspecError) -> None:
     """Say on stderr what went wrong, why, and what to do."""
-    print(visible(words_of(error)), file=sys.stderr)
+    with suppress(OSError):  # then the exit code alone says it
+        print(visible(words_of(error)), file=sys.stderr)
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Python flushes both streams once more at exit: it would complain, and leave with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
 
 
 def _our_mistake(error: Exception) -> LocalspecError:

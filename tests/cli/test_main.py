@@ -11,6 +11,8 @@ from localspec import cli, locations
 from localspec.cli import main
 from localspec.settings import KEYS
 
+FULL = Path("/dev/full")
+
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
@@ -78,6 +80,38 @@ def test_interrupts_and_the_system_have_codes_of_their_own(
 def test_a_closed_stdout_is_no_failure() -> None:
     command = f'"{sys.executable}" -m localspec --help >&- 2>&-'
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no disk that is always full")
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--help"], ["--version"], ["chat", "--help"], []])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_that_cannot_be_written_is_told_in_our_words_alone(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], unbuffered: str
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    command = [sys.executable, "-m", "localspec", *arguments]
+    with FULL.open("w") as full:
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (run.returncode, run.stderr) == (1, "localspec: The system refused\n  No space left on device.\n")
+        assert subprocess.run(command, stdout=full, stderr=full, check=False).returncode == 1
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no disk that is always full")
+def test_words_that_cannot_be_written_change_no_exit_code() -> None:
+    with FULL.open("w") as full:
+        run = subprocess.run([sys.executable, "-m", "localspec", "list", "--nothing"], stderr=full, check=False)
+    assert run.returncode == 2
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["--help"]])
+def test_a_reader_that_has_seen_enough_is_no_failure(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "localspec", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait(60) == 0
 
 
 @pytest.mark.parametrize("arguments", [["-p", "-v"], ["--presence-penalty", "-1e3"]])
