@@ -79,6 +79,20 @@ def begin_journal(what: dict[str, Any]) -> Journal:
     return Journal(path, {}, file)
 
 
+def check_resumable(what: dict[str, Any]) -> None:
+    """Refuse now what `resume_journal` would refuse later, when all of the benchmark is known.
+
+    Args:
+        what: as much as is known of what the benchmark is.
+
+    Raises:
+        UsageError: there is nothing to go on with, or it is another benchmark; says what differs.
+    """
+    path = _newest()
+    before, _ = _parts(_content(path)[0], path)
+    _refuse_another({name: before.get(name) for name in what}, what, path)
+
+
 def resume_journal(what: dict[str, Any], path: Path | None = None) -> Journal:
     """Go on with a journal.
 
@@ -90,30 +104,51 @@ def resume_journal(what: dict[str, Any], path: Path | None = None) -> Journal:
         UsageError: there is none, it is none, or it is of another benchmark; says what differs.
         LocalspecError: it cannot be written.
     """
-    path = path or max(locations.bench_folder().glob("*.jsonl"), default=None)
+    path = path or _newest()
+    whole, cut_short = _content(path)
+    before, lines = _parts(whole, path)
+    _refuse_another(before, what, path)
+    made = {record.key: record for record in _records(lines, path)}
+    try:
+        if cut_short:
+            with path.open("r+b") as cut:
+                cut.truncate(len(whole))
+        return Journal(path, made, path.open("a", encoding="utf-8"))
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _newest() -> Path:
+    path = max(locations.bench_folder().glob("*.jsonl"), default=None)
     if path is None:
         raise UsageError("There is no benchmark to go on with", "", "Start one without --resume.")
+    return path
+
+
+def _content(path: Path) -> tuple[bytes, bool]:
+    """The whole lines of a journal, and whether a crash left part of another one behind them."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read", f"{error.strerror}.") from error
     whole = content[: content.rfind(b"\n") + 1]
+    return whole, len(whole) < len(content)
+
+
+def _parts(whole: bytes, path: Path) -> tuple[dict[str, Any], list[str]]:
+    """What a journal says that its benchmark is, and the lines of the records."""
     first, *lines = whole.decode("utf-8", "replace").splitlines() or [""]
-    differences = _differences(_what(first, path), what)
+    return _what(first, path), lines
+
+
+def _refuse_another(before: dict[str, Any], now: dict[str, Any], path: Path) -> None:
+    differences = _differences(before, now)
     if differences:
         raise UsageError(
             "The interrupted benchmark was another one",
             f"It differs in: {', '.join(differences)}. Its records are in {path}.",
             "Call it as it was called, or start anew without --resume.",
         )
-    made = {record.key: record for record in _records(lines, path)}
-    try:
-        if len(whole) < len(content):
-            with path.open("r+b") as cut:
-                cut.truncate(len(whole))
-        return Journal(path, made, path.open("a", encoding="utf-8"))
-    except OSError as error:
-        raise _unwritable(path, error) from error
 
 
 def _free_path(folder: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from localspec import locations
-from localspec.bench.journal import begin_journal, resume_journal
+from localspec.bench.journal import begin_journal, check_resumable, resume_journal
 from localspec.bench.records import as_json, from_json
 from localspec.errors import UsageError
 from tests.bench.made_up import record
@@ -52,9 +52,21 @@ def test_another_benchmark_is_refused_by_what_differs() -> None:
     assert "It differs in: arms, max tokens." in caught.value.message
 
 
+def test_another_one_is_refused_by_what_is_known_before_all_is() -> None:
+    begin_journal({**WHAT, "models": {"pair": {}}}).__exit__()
+    check_resumable(WHAT)
+    check_resumable({"max_tokens": 16})
+    for other in ({**WHAT, "max_tokens": 32}, {"max_tokens": 32}):
+        with pytest.raises(UsageError, match="another one") as caught:
+            check_resumable(other)
+        assert "It differs in: max tokens." in caught.value.message
+
+
 def test_nothing_to_go_on_with_and_damaged_files_are_told_in_words(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no benchmark to go on with"):
         resume_journal(WHAT)
+    with pytest.raises(UsageError, match="no benchmark to go on with"):
+        check_resumable(WHAT)
     for content in (b"", b"nonsense\n", b'{"schema": 99, "what": {}}\n', b"[]\n"):
         file = tmp_path / "file.jsonl"
         file.write_bytes(content)

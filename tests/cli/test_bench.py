@@ -14,7 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from localspec.bench.journal import begin_journal
 from localspec.cli import main
+from localspec.cli.benching import measuring
+from tests.bench.made_up import ENVIRONMENT
 
 TASKS = "\n".join(
     json.dumps({"question_id": number, "category": "a" if number < 4 else "b", "turns": [f"Say {number} words."]})
@@ -33,6 +36,13 @@ def call(smollm2_path: Path, smollm2_draft_path: Path, tmp_path: Path, monkeypat
         "--context", "256", "--tasks", str(tmp_path / "tasks.jsonl"),
         "--json", str(tmp_path / "out.json"), "--max-tokens", "8", "--drafter", "model", "--draft-length", "3",
     ]  # fmt: skip
+
+
+@pytest.fixture
+def known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask what the machine is and how fast its memory takes longer than all the rest."""
+    monkeypatch.setattr(measuring, "machine_now", lambda _: ENVIRONMENT)
+    monkeypatch.setattr(measuring, "memory_of", lambda *_: None)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +78,7 @@ def test_help_and_wrong_calls_load_nothing_heavy() -> None:
         assert run.stderr.endswith("[]\n"), run.stderr
 
 
-@pytest.mark.parametrize(
-    ("arm", "settings"), [("3+model", []), ("hybrid", []), ("3", ["--drafter", "model"]), ("on", ["--drafter", "none"])]
-)
+@pytest.mark.parametrize(("arm", "settings"), [("3+model", []), ("hybrid", []), ("3", ["--drafter", "model"])])
 def test_without_a_draft_arms_that_need_one_are_refused(
     arm: str, settings: list[str], smollm2_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +86,7 @@ def test_without_a_draft_arms_that_need_one_are_refused(
     assert f"The arm {arm} needs a draft model" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("known_machine")
 def test_an_arm_may_guess_from_model_and_text_as_much_as_pays(
     call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +125,20 @@ def test_a_run_reports_in_words_as_json_and_as_a_page(
     assert "6 of 6 answers are the same token by token" in capsys.readouterr().out
 
 
+def test_what_cannot_be_gone_on_with_is_told_before_anything_is_loaded(
+    call: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measuring, "load", None)
+    assert main([*call, "--resume"]) == 2
+    assert "There is no benchmark to go on with" in capsys.readouterr().err
+    begin_journal({"max_tokens": 9, "models": {}}).__exit__()
+    assert main([*call, "--resume"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "The interrupted benchmark was another one" in told
+    assert "max tokens" in told
+    assert "models" not in told
+
+
 def started(call: Sequence[str]) -> subprocess.Popen[str]:
     return subprocess.Popen([*PROGRAM, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -142,6 +165,7 @@ def left(folder: Path) -> list[object]:
     return list(values["records"])
 
 
+@pytest.mark.usefixtures("known_machine")
 def test_what_ctrl_c_and_a_killed_engine_leave_is_told_and_resume_goes_on_from_there(
     call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

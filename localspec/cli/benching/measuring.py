@@ -12,7 +12,7 @@ from localspec.bench.document import Document, now, write_document, write_file
 from localspec.bench.energy import EnergyMeter
 from localspec.bench.environment import hashes_of, machine_now, memory_of, models_of
 from localspec.bench.html.page import page_of
-from localspec.bench.journal import Journal, begin_journal, resume_journal
+from localspec.bench.journal import Journal, begin_journal, check_resumable, resume_journal
 from localspec.bench.report import report_of
 from localspec.bench.runner import Runner, Step
 from localspec.bench.tables import report_lines, seconds_in_words
@@ -91,6 +91,9 @@ def measure(prepared: Prepared, outputs: Outputs, terminal: Terminal, *, resume:
     Raises:
         LocalspecError: it could not begin, or an engine failed; the report was printed all the same.
     """
+    if resume:
+        # What differs beside the models is told before they are loaded and hashed, which may take minutes.
+        check_resumable(prepared.plan.as_json())
     made = _Made()
     with ExitStack() as owned:
         engines = {name: owned.enter_context(EngineClient()) for name in prepared.loading}
