@@ -41,8 +41,9 @@ examples:
 _MEANINGLESS = frozenset(key.name for key in KEYS if key.group not in {MODELS, MACHINE})
 """Settings that passes cost the same with."""
 
-_ANY_LENGTH = 3
-"""The draft is measured also for a person who has turned it off."""
+_DRAFTING = {"speculation": True, "draft_length": "auto", "acceptance": "auto"}
+"""Stronger than what a person set for their answers: the draft is measured also where it is turned off. The drafter
+stays, as the one called pruned has a draft of its own."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         LocalspecError: no pair can be loaded, a model failed, or it cannot take guesses back.
     """
     given = {name: value for name, value in vars(arguments).items() if name not in _MEANINGLESS}
-    environment = {**from_environment(os.environ), "speculation": True, "draft_length": _ANY_LENGTH}
+    environment = {**from_environment(os.environ), **_DRAFTING}
     sources = Sources(from_flags(given), environment, from_file(locations.settings_file()))
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
     from localspec.bench.calibrating.as_json import calibration_as_json  # noqa: PLC0415 - as said
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     from localspec.terminal import Terminal, visible_json  # noqa: PLC0415 - as said
 
     terminal = Terminal(sys.stdout, sys.stderr)
-    choice = choose_models(sources, terminal)
+    choice = choose_models(sources, terminal, draft_always=True)
     loading = replace(choice.loading, costs=False)
     with EngineClient() as client:
         loaded = load(client, loading, terminal)

@@ -36,9 +36,11 @@ examples:
   localspec explain --pair demo
   localspec explain --target big.gguf --draft small.gguf --all"""
 
-_MEANINGLESS = frozenset(
-    {"drop_oldest", "stats", "stop", "max_tokens", "system", "drafter", "draft_length", "acceptance"}
-)
+_EXPLAINED = {"speculation": True, "draft_length": "auto", "acceptance": "auto"}
+"""Stronger than what a person set for their answers: what speculation does is shown also where it is turned off. The
+drafter stays, as the one called pruned has a draft of its own."""
+
+_MEANINGLESS = frozenset({"drop_oldest", "stats", "stop", "max_tokens", "system", "drafter", *_EXPLAINED})
 """Settings that an explanation has no use for, or explains."""
 
 
@@ -50,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     own = parser.add_argument_group("what to do")
     own.add_argument("--all", action="store_true", help="all pages in one go, also on a terminal")
     own.add_argument("--json", action="store_true", help="print the figures as one JSON object instead")
-    add_settings(parser, _MEANINGLESS)
+    add_settings(parser, _MEANINGLESS, {"seed": "1"})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json and arguments.all:
         raise UsageError("--json and --all exclude each other", "", "--json has no pages.")
     given = {name: value for name, value in vars(arguments).items() if name not in _MEANINGLESS}
-    sources = Sources(from_flags(given), from_environment(os.environ), from_file(locations.settings_file()))
+    environment = {**from_environment(os.environ), **_EXPLAINED}
+    sources = Sources(from_flags(given), environment, from_file(locations.settings_file()))
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
     from localspec.bench.explaining.as_json import facts_as_json  # noqa: PLC0415 - as said
     from localspec.bench.explaining.gathering import Subject, gather  # noqa: PLC0415 - as said
@@ -74,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     from localspec.terminal import Terminal  # noqa: PLC0415 - as said
 
     terminal = Terminal(sys.stdout, sys.stderr)
-    choice = choose_models(sources, terminal)
+    choice = choose_models(sources, terminal, draft_always=True)
     with EngineClient() as client:
         loaded = load(client, replace(choice.loading, costs=False), terminal)
         try:

@@ -12,7 +12,7 @@ from localspec.bench.task_files import built_in_tasks, chosen_tasks, read_tasks
 from localspec.cli.models import choose_models
 from localspec.decoding.acceptance import rule_for
 from localspec.decoding.draft_length import AUTO
-from localspec.decoding.drafter_names import NEEDS_MODEL
+from localspec.decoding.drafter_names import CHOSEN, NEEDS_MODEL
 from localspec.engine.messages import LoadPair
 from localspec.errors import UsageError
 from localspec.settings import Settings, Sources
@@ -69,7 +69,8 @@ def make_plan(wanted: Wanted, sources: Sources, terminal: Terminal) -> Prepared:
     choices: dict[str | None, Choice] = {}
     for arm in arms:
         if arm.pair not in choices:
-            choices[arm.pair] = choose_models(_naming(arm.pair, sources), terminal)
+            # An arm may guess with a draft that the settings have no use for.
+            choices[arm.pair] = choose_models(_naming(arm.pair, sources), terminal, draft_always=True)
     settings = next(iter(choices.values())).settings
     plan = Plan(
         tasks=tasks,
@@ -79,8 +80,7 @@ def make_plan(wanted: Wanted, sources: Sources, terminal: Terminal) -> Prepared:
         system=settings.system,
         tasks_name=wanted.tasks.name if wanted.tasks else "built in",
     )
-    automatic = {arm.pair for arm in plan.arms if arm.speculation.speculates and arm.speculation.draft_length == AUTO}
-    loading = {choice.name: replace(choice.loading, costs=choice.name in automatic) for choice in choices.values()}
+    loading = {choice.name: _loading(choice, plan) for choice in choices.values()}
     return Prepared(plan, loading)
 
 
@@ -92,6 +92,14 @@ def _naming(pair: str | None, sources: Sources) -> Sources:
     return Sources({**others, "pair": pair}, sources.environment, sources.file)
 
 
+def _loading(choice: Choice, plan: Plan) -> LoadPair:
+    """How to load a pair for its arms: its draft if settings or arms may use it, its costs if an arm asks for them."""
+    guessing = [arm.speculation for arm in plan.arms if arm.pair == choice.name and arm.speculation.speculates]
+    drafts = choice.settings.needs_draft or any(each.drafter in {CHOSEN, *NEEDS_MODEL} for each in guessing)
+    automatic = any(each.draft_length == AUTO for each in guessing)
+    return replace(choice.loading, draft=choice.loading.draft if drafts else None, costs=automatic)
+
+
 def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
     """The settings of an arm.
 
@@ -100,8 +108,15 @@ def _arm_plan(arm: Arm, choice: Choice) -> ArmPlan:
     """
     settings: Settings = choice.settings
     speculation = arm.speculation(settings.speculating(with_draft=choice.loading.draft is not None))
-    alone = choice.loading.draft is None and speculation.draft_length != 0
-    if arm.speculates and alone and speculation.drafter in {"none", *NEEDS_MODEL}:
+    guesses = arm.speculates and speculation.draft_length != 0
+    if guesses and (arm.drafter or settings.drafter) == "none":
+        raise UsageError(
+            f"The arm {arm.name} guesses nothing",
+            "The drafter of these settings is none.",
+            "Name one in the arm, as in auto+ngram, or with --drafter.",
+        )
+    alone = choice.loading.draft is None
+    if guesses and alone and speculation.drafter in {"none", *NEEDS_MODEL}:
         raise UsageError(
             f"The arm {arm.name} needs a draft model",
             f"{choice.name} has none.",
