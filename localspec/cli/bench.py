@@ -31,7 +31,8 @@ arms, separated by commas; words joined by + make one arm:
   coupled     an acceptance rule: greedy, rejection, block, coupled, or typical
               (NOT the target's distribution)
   ngram       a drafter: model, ngram, hybrid, tree, lookahead, cascade, pruned
-  choose      the drafter that promises most, for each answer (--drafter auto)
+  choose      for each answer the drafter that promises most, hybrid in case of
+              doubt (--drafter auto)
   t0.8        a temperature
   pair=NAME   another pair of models, loaded beside the first
 

@@ -80,6 +80,7 @@ _SIZES = {
 
 _TEMPERATURE = 0.8
 _SEED = 7
+_CONTEXT = 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,12 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     own = parser.add_argument_group("what to do")
-    own.add_argument("--quick", action="store_true", help="fewer and shorter texts, a tenth of the draws")
+    quick = "fewer and shorter texts, a tenth of the draws, or of those of trees a sixth"
+    own.add_argument("--quick", action="store_true", help=quick)
     own.add_argument("--json", action="store_true", help="print one JSON object")
     own.add_argument(
         "--plant", metavar="ERROR", choices=PLANTS, help=f"test a wrong rule, to see it fail: {', '.join(PLANTS)}"
     )
-    add_settings(parser, _MEANINGLESS)
+    add_settings(parser, _MEANINGLESS, {"seed": f"{_SEED}", "context": f"the pair's own, else {_CONTEXT}"})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -158,7 +160,7 @@ def _assignment(choice: Choice, *, quick: bool, plant: str | None) -> Assignment
     if wrong := contradiction(rule, speculation.drafter, temperature):
         raise UsageError(*wrong)
     return Assignment(
-        loading=replace(choice.loading, context=settings.context or 1024, costs=False),
+        loading=replace(choice.loading, context=settings.context or _CONTEXT, costs=False),
         sampling=replace(
             settings.sampling(), temperature=temperature, seed=_SEED if settings.seed is None else settings.seed
         ),

@@ -201,7 +201,7 @@ KEYS = (
         "where guesses come from. model: the draft model. ngram: the text itself, what followed when it last stood so. "
         "hybrid: both. tree: both, several guesses for one place. lookahead: the target's own passes, no second model. "
         "cascade: the draft model, and the text drafts for it. pruned: the target's own layers, as `localspec prune` "
-        "left them. auto: whichever promises most, chosen for each answer (default: hybrid)"),
+        "left them. auto: for each answer whichever promises most, hybrid in case of doubt (default: hybrid)"),
     Key("draft_length", whole_number_or("auto", 0, LONGEST_DRAFT), SPECULATION,
         "tokens guessed per round, 0 to 31; auto: as many as pay here, decided token by token (default: auto)"),
     Key("acceptance", one_of(*ACCEPTANCE_RULES), SPECULATION,
@@ -222,9 +222,11 @@ KEYS = (
     Key("max_tokens", whole_number(1), ANSWER, "most tokens of an answer (default: until the model ends it)"),
     Key("stop", texts(), ANSWER, "text that ends an answer; repeatable"),
     Key("drop_oldest", switch(), ANSWER, "leave out the oldest turns when the context is full (default: off)"),
-    Key("stats", switch(), ANSWER, "a line of figures after each answer (default: off)"),
-    Key("context", whole_number(32), MACHINE, "tokens the context holds (default: 4096, or the model's limit)"),
-    Key("threads", whole_number(1, 512), MACHINE, "CPU threads (default: the physical cores)"),
+    Key("stats", switch(), ANSWER, "figures after each answer, in a line or three (default: off)"),
+    Key("context", whole_number(32), MACHINE,
+        "tokens the context holds (default: the pair's own, else 4096 or the model's limit)"),
+    Key("threads", whole_number(1, 512), MACHINE,
+        "CPU threads (default: what `localspec calibrate` found best, else one for each full-speed core)"),
     Key("device", name(), MACHINE, "device of the target: one `localspec doctor` names, or cpu (default: all)"),
     Key("draft_device", name(), MACHINE, "device of the draft (default: all)"),
     Key("gpu_layers", _layers, MACHINE, "layers of the target on the device; -1 for all (default: -1)"),
