@@ -98,6 +98,14 @@ def test_what_changed_against_the_last_time_is_told() -> None:
     assert "within 5% of it" in told(same)
 
 
+@pytest.mark.parametrize("moved", [width for width, _ in SECONDS])
+def test_a_change_of_any_width_is_one(moved: int) -> None:
+    before = tuple((width, seconds / (1.1 if width == moved else 1.01)) for width, seconds in SECONDS)
+    text = told(replace(FOUND, target=replace(OF_TARGET, before=before)))
+    assert "over all widths 1.01 to 1.10 times as long" in text
+    assert "within 5% of it" not in text
+
+
 def test_rough_figures_and_those_that_were_not_kept_are_called_so() -> None:
     assert "Take this as rough" not in told()
     assert "Kept: the automatic draft length starts from these figures." in told()

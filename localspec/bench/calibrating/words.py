@@ -12,7 +12,8 @@ from localspec.engine.processor_share import LEAST_SHARE
 
 _SHOWN_WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32)
 _SHOWN_ACCEPTANCES = (30, 40, 50, 60, 70, 80, 90, 95)
-_COMPARED_WIDTHS = (1, 4, 8)
+_NAMED_WIDTHS = (1, 4, 8)
+"""Of those that are compared with the last time."""
 _NOTICEABLE = 0.05
 
 
@@ -148,12 +149,14 @@ def _before(found: Calibration) -> list[str]:
     lines: list[str] = []
     for role, model in _models(found):
         now, before = dict(model.seconds), dict(model.before)
-        widths = [width for width in _COMPARED_WIDTHS if width in now and width in before]
-        if not widths:
+        times = [now[width] / before[width] for width in now if width in before]
+        if not times:
             continue
-        changes = [f"{width}: {_ms(before[width])} -> {_ms(now[width])} ms" for width in widths]
-        moved = max(abs(now[width] / before[width] - 1) for width in widths) > _NOTICEABLE
-        told = ", ".join(changes) if moved else f"within {_NOTICEABLE:.0%} of it"
+        told = f"within {_NOTICEABLE:.0%} of it"
+        if max(abs(each - 1) for each in times) > _NOTICEABLE:
+            named = [width for width in _NAMED_WIDTHS if width in now and width in before]
+            changes = [f"{width}: {_ms(before[width])} -> {_ms(now[width])} ms" for width in named]
+            told = f"{', '.join(changes)}; over all widths {min(times):.2f} to {max(times):.2f} times as long"
         other = "" if model.threads == model.threads_before else f", with {model.threads_before} threads"
         lines += paragraph(f"Of the {role}, measured {model.made_before}{other}: {told}.")
     return lines
