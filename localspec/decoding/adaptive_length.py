@@ -24,13 +24,6 @@ _AHEAD = 12
 """How much longer than the last drafts the longest is that is thought of: three steps of a CPU's cost curve. Thinking
 of all lengths would take three times as long; drafts that become longer are followed in a few rounds."""
 
-_REMEMBERED_TOKENS = 200.0
-"""The speed to measure against is that of so many last tokens. A shorter memory follows the passages of an answer, but
-its noise costs more than that gains: 1.27 instead of 1.32 times off, replayed on traces of 32 prompts."""
-
-_FIRST_TOKENS = 60.0
-"""So many tokens count as written at the speed of no speculation, before anything is known of the pair."""
-
 _UNPROVEN = 3
 """The longest draft before any guess was judged: a first wager on figures that are not this pair's."""
 
@@ -73,15 +66,13 @@ class AdaptiveLength:
         self._basis = (-1, 0.0, 0.0)
         self._age = 0
         self._longest_lately = 0
-        self._tokens = min(_REMEMBERED_TOKENS, _FIRST_TOKENS + knowledge.judged)
-        self._seconds = self._tokens * costs.target(1) / knowledge.speed
         for calibration in knowledge.calibrations.values():
             calibration.begin_answer()
 
     @property
     def rate(self) -> float:
         """r: tokens a second reached lately, never below those without speculation."""
-        return max(self._tokens / self._seconds, 1 / self.costs.target(1))
+        return self.knowledge.pace.speed / self.costs.target(1)
 
     def saving(self, guesses: Sequence[Prediction]) -> float:
         """See `DraftLength`."""
@@ -159,14 +150,7 @@ class AdaptiveLength:
             # A next round may come from a source that asks for no plan.
             self._plan = None
         self.costs.observe(finished)
-        seconds = self.costs.round(finished)
-        self._tokens += len(finished.tokens)
-        self._seconds += seconds
-        fading = min(1.0, _REMEMBERED_TOKENS / self._tokens)
-        self._tokens *= fading
-        self._seconds *= fading
-        # As floats (1 / T) T may be less than 1.
-        self.knowledge.speed = max(1.0, self.rate * self.costs.target(1))
+        self.knowledge.pace.wrote(len(finished.tokens), self.costs.round(finished) / self.costs.target(1))
         self._age += 1
         self._longest_lately = max(self._longest_lately, len(finished.drafted))
         if self._table and self._table.longest <= self._longest_lately < LONGEST_DRAFT:

@@ -19,6 +19,7 @@ from localspec.decoding.calibration import (
     source_beside,
 )
 from localspec.decoding.drafters.lookahead_levels import LOOKAHEAD_PRIORS
+from localspec.decoding.pace import Pace
 
 _PRIOR_MOVES = 8.0
 """Moves from one bin to the next that the prior counts for, in each row."""
@@ -28,6 +29,13 @@ _MOST_MOVES = 400.0
 
 _ALWAYS_KNOWN = frozenset({"model", "ngram"})
 """Sources without which a state is damaged."""
+
+_REMEMBERED_TOKENS = 200.0
+"""The pace to measure against is that of so many last tokens. A shorter memory follows the passages of an answer, but
+its noise costs more than that gains: 1.27 instead of 1.32 times off, replayed on traces of 32 prompts."""
+
+_FIRST_TOKENS = 60.0
+"""So many tokens count as written at the speed of no speculation, before anything is known of the pair."""
 
 _NEARLY = 0.999
 """A speed that is 1 but for what floats round off."""
@@ -46,7 +54,7 @@ class Knowledge:
         calibrations: by source: "model", "ngram" and "lookahead", and those of `source_beside`.
         judged: guesses the target decided on, of all that is known.
         saved: tokens' time that may be spent on finding out whether guesses would pay by now; not kept.
-        speed: tokens a second that answers reached lately, times the seconds of a plain pass; 1 or more.
+        pace: that answers reached.
     """
 
     def __init__(self) -> None:
@@ -54,7 +62,7 @@ class Knowledge:
         self.calibrations = _fresh_calibrations()
         self.judged = 0
         self.saved = 0.0
-        self.speed = 1.0
+        self.pace = Pace(_REMEMBERED_TOKENS, _FIRST_TOKENS, 1.0)
         prior = np.tile((1 - _STAYS) * _USUAL, (BINS + 1, 1))
         prior[:BINS] += _STAYS * np.eye(BINS)
         self._moves: NDArray[np.float64] = _PRIOR_MOVES * prior / prior.sum(axis=1, keepdims=True)
@@ -89,7 +97,8 @@ class Knowledge:
         return {
             "calibrations": {source: each.state() for source, each in self.calibrations.items()},
             "judged": self.judged,
-            "speed": self.speed,
+            "speed": self.pace.speed,
+            "written": self.pace.tokens,
             "moves": self._moves.tolist(),
             "below": self._below.state() if self._below else None,
         }
@@ -104,10 +113,15 @@ class Knowledge:
         """
         moves = np.asarray(state["moves"], np.float64)
         speed, judged = float(state["speed"]), int(state["judged"])
+        written = float(state.get("written", _FIRST_TOKENS))
         if _NEARLY < speed < 1:
             speed = 1.0
         if moves.shape != self._moves.shape or not (
-            np.isfinite(moves).all() and (moves > 0).all() and 1 <= speed < math.inf and judged >= 0
+            np.isfinite(moves).all()
+            and (moves > 0).all()
+            and 1 <= speed < math.inf
+            and 0 < written <= _REMEMBERED_TOKENS
+            and judged >= 0
         ):
             raise ValueError("what was learned about the pair is damaged")
         calibrations = _fresh_calibrations()
@@ -119,7 +133,8 @@ class Knowledge:
         if known := state.get("below"):
             below = Knowledge()
             below.restore(known)
-        self.calibrations, self._moves, self.speed, self.judged = calibrations, moves, speed, judged
+        self.calibrations, self._moves, self.judged = calibrations, moves, judged
+        self.pace = Pace(_REMEMBERED_TOKENS, written, speed)
         self._below = below
         self.saved = 0.0
 

@@ -21,7 +21,8 @@ def experienced() -> Knowledge:
         knowledge.calibrations["model"].observe(draw.randrange(2 * BINS), kept=draw.random() < 0.6)
         knowledge.calibrations["ngram"].observe(draw.randrange(20), kept=draw.random() < 0.3)
         knowledge.moved(draw.randrange(-1, BINS), draw.randrange(3))
-    knowledge.judged, knowledge.speed = 600, 1.4
+    knowledge.judged = 600
+    knowledge.pace.wrote(340, 140)
     return knowledge
 
 
@@ -66,7 +67,8 @@ def test_what_is_known_survives_being_written_down() -> None:
 
     assert other.state() == knowledge.state()
     assert other.judged == 600
-    assert other.speed == 1.4
+    assert other.pace.speed == knowledge.pace.speed == pytest.approx(2)
+    assert other.pace.tokens == knowledge.pace.tokens == 200
     assert (other.moves == knowledge.moves).all()
 
 
@@ -96,6 +98,8 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     **{f"no {key}": _without(key) for key in ("calibrations", "judged", "speed", "moves")},
     "slower than off": _with("speed", 0.5),
     "no speed": _with("speed", float("nan")),
+    "nothing written": _with("written", 0),
+    "more written than is remembered": _with("written", 1e6),
     "less than nothing judged": _with("judged", -1),
     "words": _with("judged", "many"),
     "no source": _with("calibrations", {}),

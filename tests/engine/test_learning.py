@@ -192,7 +192,7 @@ def test_a_pair_that_does_not_pay_is_remembered_whatever_its_passes_cost(models:
         judged = losing.knowledge.judged
         for finished in refused(1):
             losing.observe(finished)
-        assert losing.knowledge.speed >= 1
+        assert losing.knowledge.pace.speed == 1
         pair.keep()
         assert rule(learning(models)).knowledge.judged == judged + 1
 
@@ -205,7 +205,7 @@ def test_a_speed_that_was_rounded_off_is_believed(models: list[Path]) -> None:
     change(lambda values: values["greedy"].update(speed=1 - 2**-53))
 
     assert rule(learning(models)).knowledge.judged == 10
-    assert rule(learning(models)).knowledge.speed == 1
+    assert rule(learning(models)).knowledge.pace.speed == 1
 
 
 def test_what_is_damaged_takes_nothing_else_with_it(models: list[Path]) -> None:
