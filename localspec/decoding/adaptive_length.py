@@ -71,7 +71,7 @@ class AdaptiveLength:
 
     @property
     def rate(self) -> float:
-        """r: tokens a second reached lately, never below those without speculation."""
+        """r: tokens a second at the pace reached lately, with what passes cost now; never below those of no guesses."""
         return self.knowledge.pace.speed / self.costs.target(1)
 
     def saving(self, guesses: Sequence[Prediction]) -> float:
