@@ -136,7 +136,7 @@ class ConversationStore:
             raise HistoryError("This conversation is not there any more", "It was deleted.")
         title, created, system, pair, settings, drop_oldest, head = found
         with self._reader.making_sense():
-            about = About(conversation_id, title, created, system, pair, json.loads(settings), bool(drop_oldest))
+            about = About(conversation_id, title, created, system, pair, dict(json.loads(settings)), bool(drop_oldest))
             entries = [
                 Entry(id_, parent, Role(role), text, created, attachments_from(attachments), facts_from(facts))
                 for id_, parent, role, text, created, attachments, facts in rows
@@ -170,7 +170,7 @@ class ConversationStore:
 
     def list(self, limit: int, offset: int = 0) -> builtins.list[Listed]:
         """The conversations, those that were updated last first."""
-        with self._reader.reading() as connection:
+        with self._reader.reading() as connection, self._reader.making_sense():
             return Listing(connection).newest(limit, offset)
 
     def latest(self) -> Listed | None:
@@ -182,7 +182,7 @@ class ConversationStore:
 
         Each word, also one letter or a part of a word, is looked for as it is; upper and lower case are the same.
         """
-        with self._reader.reading() as connection:
+        with self._reader.reading() as connection, self._reader.making_sense():
             return Listing(connection).holding(words, limit, indexed=self._reader.finds_words)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from localspec.chat.events import Role
-from localspec.conversations.conversation import AnswerFacts, Conversation
+from localspec.conversations.conversation import About, AnswerFacts, Attachment, Conversation
 from localspec.conversations.store import ConversationStore
 from localspec.errors import HistoryError
 from tests.conversations.talks import FACTS, branching, keep, round_of, said
@@ -238,3 +238,25 @@ def test_senseless_rounds_are_told(store):
         connection.execute("UPDATE rounds SET data = x'00ff'")
     with pytest.raises(HistoryError, match="damaged"):
         store.rounds(conversation.head.id)
+
+
+@pytest.mark.parametrize("damage", ["{needle", "5", "[[1, 2]]"])
+@pytest.mark.parametrize("words", ["", "needle", "named"], ids=["the list", "a message", "a title"])
+def test_senseless_contents_are_told_in_lists_and_searches_too(store, damage, words):
+    conversation = Conversation(About(title="named"))
+    conversation.add(Role.USER, "", parent=None, attachments=(Attachment("a.txt", "needle"),))
+    keep(store, conversation)
+    with store._writer.writing() as connection:
+        connection.execute("UPDATE entry SET attachments = ?", (damage,))
+    with pytest.raises(HistoryError, match="damaged"):
+        store.search(words, 9)
+
+
+@pytest.mark.parametrize("damage", ["{", "5", "[1]"])
+def test_senseless_settings_are_told(store, damage):
+    conversation = branching()
+    keep(store, conversation)
+    with store._writer.writing() as connection:
+        connection.execute("UPDATE conversation SET settings = ?", (damage,))
+    with pytest.raises(HistoryError, match="damaged"):
+        reopened(store, conversation)
