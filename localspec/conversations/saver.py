@@ -111,14 +111,25 @@ class Saver:
             self._add(self._conversations[entry_id], _Change(rounds={entry_id: [*rounds]}))
 
     def rename(self, conversation_id: str, title: str) -> None:
-        """Give a conversation another title."""
-        self._add(conversation_id, _Change(title=title))
+        """Give a conversation another title; nothing happens when it is not there."""
+        with self._state:
+            self.reopen(conversation_id)
+            self._add(conversation_id, _Change(title=title))
 
     def delete(self, conversation_id: str) -> None:
-        """Delete a conversation, and ignore what still comes for it."""
+        """Delete a conversation, and ignore what still comes for it, until the person goes back to it."""
         with self._state:
+            self._deleted.discard(conversation_id)
             self._add(conversation_id, _Change(deleted=True))
             self._deleted.add(conversation_id)
+
+    def reopen(self, conversation_id: str) -> None:
+        """Keep what comes for a conversation again, and do no deletion of it that is still to be done."""
+        with self._state:
+            self._deleted.discard(conversation_id)
+            for changes in (self._waiting, self._in_writing):
+                if (change := changes.get(conversation_id)) is not None:
+                    change.deleted = False
 
     def flush(self, timeout: float = 0.0) -> bool:
         """Write at once what is waiting.

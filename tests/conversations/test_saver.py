@@ -163,6 +163,61 @@ def test_a_deleted_conversation_is_not_brought_back_by_what_still_comes(saver, s
     assert store.rounds(answer.id) == ()
 
 
+def test_a_deleted_conversation_that_another_window_brought_back_is_kept_again(saver, store, history):
+    conversation = branching()
+    hand_over(saver, conversation)
+    assert saver.flush(60)
+    saver.delete(conversation.about.id)
+    assert saver.flush(60)
+    with closing(ConversationStore(history)) as other:
+        keep(other, conversation)
+        saver.rename(conversation.about.id, "back")
+        assert saver.flush(60)
+        assert store.latest().title == "back"
+        saver.delete(conversation.about.id)
+        assert saver.flush(60)
+        assert store.latest() is None
+        keep(other, conversation)
+    saver.reopen(conversation.about.id)
+    more = conversation.add(Role.ASSISTANT, "more", parent=conversation.head.id, facts=FACTS)
+    saver.about(conversation.about, more.id, 2.0)
+    saver.entry(conversation.about.id, more)
+    saver.rounds(more.id, [round_of("a")])
+    assert saver.flush(60)
+    assert store.open(conversation.about.id).head == more
+    assert store.rounds(more.id) == (round_of("a"),)
+
+
+@pytest.mark.parametrize("when", ["between two tries", "during one"])
+def test_a_deletion_that_could_not_be_done_yet_is_not_done_when_the_person_goes_back(saver, store, monkeypatch, when):
+    conversation = branching()
+    hand_over(saver, conversation)
+    assert saver.flush(60)
+    tried, go = threading.Event(), threading.Event()
+
+    def refuse(_):
+        tried.set()
+        go.wait(60)
+        raise HistoryError("The disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "delete", refuse)
+        saver.delete(conversation.about.id)
+        assert tried.wait(60)
+        if when == "between two tries":
+            go.set()
+            until(lambda: saver.trouble)
+        saver.reopen(conversation.about.id)
+        more = conversation.add(Role.ASSISTANT, "more", parent=conversation.head.id, facts=FACTS)
+        saver.about(conversation.about, more.id, 2.0)
+        saver.entry(conversation.about.id, more)
+        go.set()
+        until(lambda: saver.pending == 0)
+    assert saver.flush(60)
+    assert store.open(conversation.about.id).head == more
+    assert saver.trouble is None
+
+
 def test_what_was_waiting_for_a_deleted_conversation_does_not_wait_any_more(store):
     saver = Saver(store, every=3600)
     hand_over(saver, branching())

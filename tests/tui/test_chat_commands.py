@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from localspec import locations
+from localspec.conversations.store import ConversationStore
 from localspec.errors import HistoryError
 from localspec.settings import Sources
 from localspec.settings.choice import choice_of_files
@@ -17,6 +18,7 @@ from localspec.tui.widgets.notice import Notice
 from localspec.tui.widgets.readout import Readout
 from localspec.tui.widgets.setting_field import SettingField
 from localspec.tui.widgets.transcript import Transcript
+from tests.conversations.talks import keep
 from tests.tui.conftest import Chatting, Start
 from tests.tui.scripted_engine import PAIR, ScriptedEngine
 
@@ -221,6 +223,25 @@ async def test_a_full_disk_is_told_costs_no_word_and_is_told_no_more_when_it_is_
         assert chatting.services.saver.flush(10)
         kept = store.open(chatting.chat.answering.talk.about.id)
         assert [entry.text for entry in kept.path] == ["Keep this", "It is **Paris**."]
+
+
+async def test_a_conversation_that_was_deleted_here_and_brought_back_by_another_window_is_kept_again(
+    start: Start, tmp_path: Path
+):
+    async with start() as chatting:
+        await chatting.ready()
+        await chatting.ask("One")
+        conversation = chatting.chat.answering.talk.conversation
+        await chatting.press("ctrl+n")
+        await chatting.until(lambda: chatting.texts == [])
+        chatting.services.saver.delete(conversation.about.id)
+        assert chatting.services.saver.flush(10)
+        keep(ConversationStore(tmp_path / "history.sqlite3"), conversation)
+        await chatting.chat.open_conversation(conversation.about.id)
+        await chatting.ask("Two")
+        assert chatting.services.saver.flush(10)
+        kept = chatting.services.store.open(conversation.about.id)
+        assert [entry.text for entry in kept.path][::2] == ["One", "Two"]
 
 
 async def test_of_many_messages_only_those_in_view_are_drawn_and_one_answers_rounds_read(

@@ -141,6 +141,7 @@ class ConversationCommands(ChatBase):
     def _kept(self, conversation_id: str) -> Conversation:
         """The conversation as the disk has it, in a thread: another program may hold the file for seconds."""
         self.services.saver.flush(WRITE_SECONDS)
+        self.services.saver.reopen(conversation_id)
         return self.services.store.open(conversation_id)
 
     @work
