@@ -75,7 +75,22 @@ def read_attachment(named: str, *, context: int | None = None) -> Attachment:
     return Attachment(path.name, text.replace("\r\n", "\n"))
 
 
-def named_file(name: str) -> Path:
+def file_to_write(named: str) -> Path:
+    """The path of a file that a person named and that need not be there: typed or quoted, with ~ for a home folder.
+
+    Raises:
+        UsageError: there is no such home folder.
+    """
+    return _expanded(_unquoted(named.strip()))
+
+
+def _unquoted(named: str) -> str:
+    """What stands between quotes, if it does."""
+    quoted = len(named) > 2 and named[0] == named[-1] and named[0] in "'\""
+    return named[1:-1] if quoted else named
+
+
+def _expanded(name: str) -> Path:
     """The path a person wrote, with ~ for a home folder.
 
     Raises:
@@ -98,12 +113,10 @@ def _path(named: str) -> Path:
     if named.startswith("file://"):
         place = unquote(urlsplit(named).path)
         return Path(re.sub(r"^/(?=[A-Za-z]:)", "", place))
-    readings = [named]
-    if named[0] == named[-1] and named[0] in "'\"" and len(named) > 2:
-        readings.insert(0, named[1:-1])
-    elif os.name != "nt":
+    readings = list(dict.fromkeys([_unquoted(named), named]))
+    if len(readings) == 1 and os.name != "nt":
         readings.append(re.sub(r"\\(.)", r"\1", named))
-    paths = [named_file(reading) for reading in readings]
+    paths = [_expanded(reading) for reading in readings]
     return next((path for path in paths if _is_there(path)), paths[0])
 
 

@@ -77,6 +77,19 @@ async def test_the_conversation_is_copied_and_written_to_files_of_both_kinds(sta
         assert "It is **Paris**." in json.dumps(json.loads(data.read_text()))
 
 
+@pytest.mark.parametrize("quote", ['"', "'"])
+async def test_a_quoted_name_of_a_file_to_write_is_the_name_between_the_quotes(
+    start: Start, tmp_path: Path, quote: str
+):
+    async with start() as chatting:
+        await chatting.ready()
+        await chatting.ask("Where?")
+        file = tmp_path / "my talk.json"
+        await chatting.type(f"/export {quote}{file}{quote}")
+        await chatting.until(lambda: f"The conversation is in {file}." in told(chatting))
+        assert "It is **Paris**." in json.dumps(json.loads(file.read_text()))
+
+
 async def test_a_file_that_is_there_is_written_over_only_when_asked_to(start: Start, notes: Path):
     async with start() as chatting:
         await chatting.ready()

@@ -15,7 +15,7 @@ from localspec.conversations.export import export_to
 from localspec.conversations.markdown import as_markdown
 from localspec.errors import FileExistsAlreadyError, HistoryError, LocalspecError
 from localspec.terminal import visible
-from localspec.tui.attachments import named_file, read_attachment
+from localspec.tui.attachments import file_to_write, read_attachment
 from localspec.tui.clipboard import copy
 from localspec.tui.rendering.markdown import code_blocks
 from localspec.tui.screens.chat_base import WRITE_SECONDS, ChatBase
@@ -82,10 +82,10 @@ class ConversationCommands(ChatBase):
     async def action_export(self, name: str = "") -> None:
         """Write the conversation to a file."""
         name = name or await self._text("Export to which file? (.md or .json)")
-        if not name:
+        if not name.strip():
             return
         try:
-            path = named_file(name)
+            path = file_to_write(name)
             try:
                 await self._export_to(path, overwrite=False)
             except FileExistsAlreadyError:
