@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from localspec import locations
 from localspec.conversations.conversation import About, Attachment, Conversation
@@ -63,13 +64,17 @@ def run_app(sources: Sources, attachments: Sequence[Attachment] = (), resume: st
 
 def _conversation(store: ConversationStore, sources: Sources, resume: str | None) -> Conversation:
     """The conversation to open with."""
+    settings = merge(*sources)
     if resume is None:
-        return Conversation(About(system=merge(*sources).system))
+        return Conversation(About(system=settings.system))
     found = next(iter(store.search(resume, 1)), None) if resume else store.latest()
     if found is None:
         about = f" about {resume!r}" if resume else ""
         raise UsageError(f"There is no conversation{about} to resume", "", "Leave --resume out to begin one.")
-    return store.open(found.id)
+    conversation = store.open(found.id)
+    if "system" in sources.flags:
+        conversation.about = replace(conversation.about, system=settings.system)
+    return conversation
 
 
 def _tell_lost(saver: Saver) -> None:

@@ -99,7 +99,7 @@ class ChatScreen(ChatCommands):
 
     def use(self, choice: Choice) -> None:
         """Talk with this pair from now on."""
-        self.answering.settings = self.settings_for(choice)
+        self.take_settings(choice)
         self.services.engine.want(choice)
         if choice.trouble:
             self.notify(choice.trouble, severity="warning", markup=False)
@@ -109,7 +109,7 @@ class ChatScreen(ChatCommands):
         """Show another conversation, at its end."""
         self.answering.talk = self.talk_about(conversation)
         if (choice := self.services.engine.choice) is not None:
-            self.answering.settings = self.settings_for(choice)
+            self.take_settings(choice)
         self.show_branch()
 
     def show_branch(self) -> None:

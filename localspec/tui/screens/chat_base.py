@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from localspec.chat.events import AnswerRound
+from localspec.chat.events import AnswerRound, Role
 from localspec.conversations.conversation import About, Conversation, Entry
 from localspec.errors import UsageError
-from localspec.settings import KEYS, Settings
+from localspec.settings import KEYS, Settings, merge
 from localspec.settings.keys import ANSWER, SAMPLING, SPECULATION
 from localspec.settings.overrides import plain, with_overrides
+from localspec.settings.sources import refuse_contradictions
 from localspec.tui.answering import Answering
 from localspec.tui.kept_rounds import KeptRounds
 from localspec.tui.services import Opening, Services
@@ -61,24 +63,54 @@ class ChatBase(Screen[None]):
         self.answering = Answering(
             services.link, services.engine, self.talk_about(opening.conversation), self.rounds_of
         )
+        # What is known before a pair is chosen.
+        self.answering.settings = merge(*services.sources)
 
     def talk_about(self, conversation: Conversation) -> Talk:
         """The conversation, kept by the saver."""
         return Talk(conversation, self.services.saver)
 
     def new_conversation(self) -> Conversation:
-        """One with the settings that count now."""
-        return Conversation(About(system=self.answering.settings.system, settings=self._settings_now()))
+        """One with the settings that count now; before a pair is chosen these are not known."""
+        settings = self._settings_now() if self.services.engine.choice else {}
+        return Conversation(About(system=self.answering.settings.system, settings=settings))
+
+    def pair_chosen(self) -> Choice | None:
+        """The pair that is wanted; before one is, the person is told so."""
+        if self.services.engine.choice is None:
+            self.notify("The models are not chosen yet.")
+        return self.services.engine.choice
+
+    def take_settings(self, choice: Choice) -> None:
+        """Go on with what `settings_for` says; a conversation that only begins takes the pair's system prompt, too."""
+        talk, before = self.answering.talk, self.answering.settings.system
+        self.answering.settings = settings = self.settings_for(choice)
+        answered = any(entry.role is Role.ASSISTANT for entry in talk.conversation.entries)
+        # One that is not what was set before was given to this conversation alone.
+        if not answered and talk.about.system == before and settings.system != before:
+            talk.tell_about(replace(talk.about, system=settings.system))
 
     def settings_for(self, choice: Choice) -> Settings:
-        """The pair's settings, with those this conversation was held with; a flag is stronger."""
+        """The pair's settings, with those this conversation was held with that can be had; a flag is stronger."""
         about = self.answering.talk.about
         held = {name: value for name, value in about.settings.items() if name not in self.services.sources.flags}
-        try:
-            return with_overrides(choice.settings, held)
-        except UsageError as error:
-            self.notify(f"Settings of this conversation are left out. {error}", severity="warning", markup=False)
-            return choice.settings
+        with suppress(UsageError):
+            settings = with_overrides(choice.settings, held)
+            refuse_impossible(choice, settings)
+            return settings
+        settings = choice.settings
+        refused: list[str] = []
+        for name, value in held.items():
+            try:
+                changed = with_overrides(settings, {name: value})
+                refuse_impossible(choice, changed)
+            except UsageError as error:
+                refused.append(f"{name.replace('_', ' ')}: {error}")
+            else:
+                settings = changed
+        words = "\n".join(["Of the settings of this conversation some are left out.", *refused])
+        self.notify(words, severity="warning", markup=False)
+        return settings
 
     def remember_settings(self) -> None:
         """Keep with the conversation what it is held with."""
@@ -149,3 +181,15 @@ class ChatBase(Screen[None]):
 
     def _settings_now(self) -> dict[str, Any]:
         return {name: plain(getattr(self.answering.settings, name)) for name in _HELD_WITH}
+
+
+def refuse_impossible(choice: Choice, settings: Settings) -> None:
+    """Let settings pass that the models of a pair can be asked with as they are loaded.
+
+    Raises:
+        UsageError: the settings contradict each other, or want another draft.
+    """
+    refuse_contradictions(settings)
+    wanted = choice.with_settings(settings).loading.draft
+    if settings.drafter == "pruned" and settings.speculates and wanted != choice.loading.draft:
+        raise UsageError("The draft made of the target's own layers is not loaded", "", "Set it in F3: that loads it.")

@@ -13,8 +13,10 @@ from textual import work
 from localspec.conversations.conversation import Entry
 from localspec.errors import HistoryError, LocalspecError, UsageError
 from localspec.settings import Settings
+from localspec.settings.overrides import differences
 from localspec.tui.actions import Action
 from localspec.tui.clipboard import copy
+from localspec.tui.screens.chat_base import refuse_impossible
 from localspec.tui.screens.dialogs import AskText
 from localspec.tui.screens.screen_commands import ScreenCommands
 from localspec.tui.widgets.composer import Composer
@@ -162,9 +164,17 @@ class ChatCommands(ScreenCommands):
 
     def action_toggle_speculation(self, wanted: str = "") -> None:
         """Turn speculation on or off."""
-        settings = self.answering.settings
-        on = {"on": True, "off": False}.get(wanted.lower(), not settings.speculation)
-        self.answering.settings = replace(settings, speculation=on)
+        choice = self.pair_chosen()
+        if choice is None:
+            return
+        on = {"on": True, "off": False}.get(wanted.lower(), not self.answering.settings.speculation)
+        changed = replace(self.answering.settings, speculation=on)
+        try:
+            refuse_impossible(choice, changed)
+        except UsageError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self.answering.settings = changed
         self.remember_settings()
         loaded = self.services.engine.loaded
         if on and loaded is not None and loaded.draft is None:
@@ -205,23 +215,29 @@ class ChatCommands(ScreenCommands):
     @work
     async def action_settings(self) -> None:
         """Change settings; those that need it load the models again."""
-        choice = self.services.engine.choice
+        choice = self.pair_chosen()
         if choice is None:
-            self.notify("The models are not chosen yet.")
             return
         from localspec.tui.screens.settings import SettingsScreen  # noqa: PLC0415 - the first frame has no time for it
 
-        screen = SettingsScreen(choice.with_settings(self.answering.settings), self.answering.talk.about.settings)
-        changed = await self.app.push_screen_wait(screen)
-        if changed is None:
-            return
+        talk = self.answering.talk
+        shown = replace(self.answering.settings, system=talk.about.system)
         try:
-            choice.with_settings(changed)
+            screen = SettingsScreen(choice, differences(shown, choice.settings))
+            changed = await self.app.push_screen_wait(screen)
+            if changed is None:
+                return
+            # A system prompt that is this conversation's alone does not become the pair's with another change.
+            own = changed.system == shown.system
+            settings = replace(changed, system=choice.settings.system) if own else changed
+            choice.with_settings(settings)
         except UsageError as error:
             self.notify(str(error), severity="error", markup=False)
             return
-        kept = self._keep(choice, changed)
-        self.answering.settings = changed
+        kept = self._keep(choice, settings)
+        self.answering.settings = settings
+        if not own:
+            talk.tell_about(replace(talk.about, system=settings.system))
         self.remember_settings()
         if kept.loading != choice.loading and await self.quiet():
             self.services.engine.want(kept)
@@ -245,8 +261,7 @@ class ChatCommands(ScreenCommands):
 
     def action_restart_engine(self) -> None:
         """Start the engine again."""
-        if self.services.engine.choice is None:
-            self.notify("The models are not chosen yet.")
+        if self.pair_chosen() is None:
             return
         self.answering.stop()
         self.services.engine.start_anew()
