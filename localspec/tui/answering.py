@@ -82,10 +82,15 @@ class Answering:
         return self._job is not None or self._wanted is not None
 
     @property
+    def waiting(self) -> bool:
+        """Whether an answer waits for the engine, and none is under way."""
+        return self._wanted is not None and self._job is None
+
+    @property
     def words(self) -> str:
         """What the person waits for; "" when text is coming, or nothing is asked."""
-        if self._wanted is not None and self._job is None:
-            return "waiting for the models"
+        if self.waiting:
+            return "waiting for the models" if self._engine.refusal is None else "waiting for a pair"
         if self._job is None or (self.talk.writing and self.talk.writing.rounds):
             return ""
         progress = self._progress

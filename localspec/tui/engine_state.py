@@ -38,12 +38,14 @@ class EngineState:
         off_tokens_per_second: measured without speculation on this machine with this pair; None until then.
         progress: how far the loading is.
         error: why nothing can be answered.
+        refusal: why no pair could be chosen; None while that is open, and once one is.
         loads: how many loads were begun: what was asked before the last one was asked of another engine.
     """
 
     def __init__(self, link: EngineLink) -> None:
         """Begin with no pair wanted."""
         self.choice: Choice | None = None
+        self.refusal: LocalspecError | None = None
         self.loaded: Loaded | None = None
         self.off_tokens_per_second: float | None = None
         self.progress: LoadProgress | None = None
@@ -113,7 +115,7 @@ class EngineState:
         self.stop()
         self.loads += 1
         self.choice = choice
-        self.loaded = self.off_tokens_per_second = self.progress = self.error = None
+        self.loaded = self.off_tokens_per_second = self.progress = self.error = self.refusal = None
         self._load = load(choice.loading)
 
     def _advance_load(self) -> None:

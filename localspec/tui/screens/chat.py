@@ -25,7 +25,7 @@ from localspec.tui.screens.chat_commands import ChatCommands
 from localspec.tui.screens.dialogs import Ask
 from localspec.tui.widgets.composer import Composer
 from localspec.tui.widgets.key_row import KeyRow
-from localspec.tui.widgets.notice import Notice
+from localspec.tui.widgets.notice import Notice, what_is_wrong
 from localspec.tui.widgets.readout import Readout
 from localspec.tui.widgets.status_line import StatusLine
 from localspec.tui.widgets.title_bar import Heading, TitleBar, heading_of
@@ -44,6 +44,7 @@ _SHARE_ON_GPU = 0.25
 
 _WATCH_SECONDS = 1.0
 _FIGURES_SECONDS = 0.4
+_WRITING = "An answer is being written: Esc stops it."
 _WIDE = 100
 """Columns from which on the readout has room beside the conversation."""
 
@@ -98,7 +99,7 @@ class ChatScreen(ChatCommands):
         self._composer.focus()
 
     def use(self, choice: Choice) -> None:
-        """Talk with this pair from now on."""
+        """Talk with this pair from now on; a question that waits is for it."""
         self.take_settings(choice)
         self.services.engine.want(choice)
         if choice.trouble:
@@ -176,6 +177,7 @@ class ChatScreen(ChatCommands):
         was = self.services.engine.stage
         advance = self.answering.advance()
         if advance.begun is not None:
+            self.remember_settings()
             self.show_branch()
         if advance.rounds and self.answering.talk.writing is not None:
             self.transcript.stream(self.answering.talk.writing.entry.id, advance.rounds)
@@ -236,18 +238,13 @@ class ChatScreen(ChatCommands):
     def _show_state(self) -> None:
         engine = self.services.engine
         self._say_heading(heading_of(engine, self.answering.talk.about.title))
-        trouble = engine.error or self.services.saver.trouble
-        if engine.error is not None:
-            self._notice.tell(
-                engine.error, "What had come is kept. F10 starts the engine again, F4 chooses another pair."
-            )
-        elif trouble is not None:
-            self._notice.tell(trouble, "Every word is still here. It is saved as soon as that works again.")
-        elif self.answering.busy or self._trouble_shown:
-            self._notice.tell(None)
+        waiting = self.answering.waiting
+        trouble, helps = what_is_wrong(engine, self.services.saver.trouble, waiting=waiting)
+        if trouble is not None or self.answering.busy or self._trouble_shown:
+            self._notice.tell(trouble, helps)
         self._trouble_shown = trouble is not None
-        hold = "An answer is being written: Esc stops it." if self.answering.busy else ""
-        self._composer.hold = hold
+        hold = "The question before this one still waits: Esc stops that." if waiting else _WRITING
+        self._composer.hold = hold if self.answering.busy else ""
 
     def _show_figures(self) -> None:
         """Show the figures: at every frame they would only flicker, and cost what the engine could use."""
@@ -296,5 +293,6 @@ class ChatScreen(ChatCommands):
             self._title.update(heading)
 
     def tell_no_pair(self, error: LocalspecError) -> None:
-        """Say why the pair cannot be used."""
-        self._notice.tell(error, "F4 chooses another pair.")
+        """Say why no pair can be used, for as long as that is so."""
+        self.services.engine.refusal = error
+        self._show_state()

@@ -113,13 +113,11 @@ class ChatBase(Screen[None]):
         return settings
 
     def remember_settings(self) -> None:
-        """Keep with the conversation what it is held with."""
+        """Keep with the conversation what it is held with; nothing while no pair is chosen."""
         choice = self.services.engine.choice
-        about = replace(
-            self.answering.talk.about,
-            settings=self._settings_now(),
-            pair=choice.kept_as if choice else self.answering.talk.about.pair,
-        )
+        if choice is None:
+            return
+        about = replace(self.answering.talk.about, settings=self._settings_now(), pair=choice.kept_as)
         if about != self.answering.talk.about:
             self.answering.talk.tell_about(about)
 
@@ -161,13 +159,18 @@ class ChatBase(Screen[None]):
         """Show another conversation, at its end; the screen knows how."""
         raise NotImplementedError
 
-    async def quiet(self) -> bool:
+    async def quiet(self, *, keep_waiting: bool = False) -> bool:
         """Stop an answer that is being written, and wait until it is over; whether it is.
 
         It must not be awaited in a handler of this screen's messages: its timers would not run meanwhile. Several that
         wait come in turn, each after what the one before it began. So who waited looks anew at the conversation.
+
+        Args:
+            keep_waiting: let a question that waits for the engine go on waiting: whatever pair comes answers it.
         """
         async with self._turn:
+            if keep_waiting and self.answering.waiting:
+                return True
             self.answering.stop()
             patience = time.monotonic() + _PATIENCE_SECONDS
             while self.answering.busy and time.monotonic() < patience:

@@ -43,7 +43,6 @@ class ChatCommands(ScreenCommands):
 
     def begin_answer(self, question: Entry) -> None:
         """Answer a question, at the end of the branch that is shown."""
-        self.remember_settings()
         self.answering.answer(question)
         # Who asks wants to see what comes, and its figures.
         self.transcript.selected = None
@@ -119,7 +118,7 @@ class ChatCommands(ScreenCommands):
     @work
     async def action_continue(self) -> None:
         """Go on with the last answer."""
-        if not await self.quiet():
+        if not await self.quiet(keep_waiting=True):
             return
         answer = self.answering.talk.last_answer
         if answer is None or answer.facts is None or answer.facts.finish not in _CUT:
@@ -196,11 +195,11 @@ class ChatCommands(ScreenCommands):
         except LocalspecError:
             # Two settings of the pair that is loaded can be compared all the same.
             others = []
-        if not await self.quiet():
+        if not await self.quiet(keep_waiting=True):
             return
         question, choice, loaded = self._question(), self.services.engine.choice, self.services.engine.loaded
         request = self.answering.request(question) if question else None
-        if request is None or choice is None or loaded is None:
+        if request is None or choice is None or loaded is None or self.answering.waiting:
             self.notify("Ask something first, and let the models load: the last question is compared.")
             return
         pair = NamedPair(choice.name, choice.loading)
@@ -239,7 +238,7 @@ class ChatCommands(ScreenCommands):
         if not own:
             talk.tell_about(replace(talk.about, system=settings.system))
         self.remember_settings()
-        if kept.loading != choice.loading and await self.quiet():
+        if kept.loading != choice.loading and await self.quiet(keep_waiting=True):
             self.services.engine.want(kept)
             self.keep_ticking()
         else:
@@ -252,7 +251,7 @@ class ChatCommands(ScreenCommands):
 
         screen = PairsScreen(self.services.sources, self.services.engine.choice)
         choice = await self.app.push_screen_wait(screen)
-        if choice is not None and await self.quiet():
+        if choice is not None and await self.quiet(keep_waiting=True):
             self.use(choice)
 
     def use(self, choice: Choice) -> None:
@@ -263,7 +262,8 @@ class ChatCommands(ScreenCommands):
         """Start the engine again."""
         if self.pair_chosen() is None:
             return
-        self.answering.stop()
+        if not self.answering.waiting:
+            self.answering.stop()
         self.services.engine.start_anew()
         self.keep_ticking()
 

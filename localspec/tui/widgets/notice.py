@@ -7,6 +7,7 @@ from textual.widgets import Static
 
 from localspec.errors import LocalspecError
 from localspec.terminal import visible
+from localspec.tui.engine_state import EngineState
 
 
 class Notice(Static):
@@ -43,3 +44,20 @@ class Notice(Static):
         if error is not None:
             title, _, rest = visible(words).partition("\n")
             self.update(Content.assemble((title, "bold $text-error"), f"\n{rest}" if rest else ""))
+
+
+def what_is_wrong(
+    engine: EngineState, saving: LocalspecError | None, *, waiting: bool
+) -> tuple[LocalspecError | None, str]:
+    """The error to show while it stands, and what helps.
+
+    Args:
+        engine: as it is.
+        saving: why words cannot be saved.
+        waiting: whether a question waits for the engine.
+    """
+    if engine.error is not None:
+        return engine.error, "What had come is kept. F10 starts the engine again, F4 chooses another pair."
+    if engine.refusal is not None:
+        return engine.refusal, f"F4 chooses another pair.{' Your question waits for it.' if waiting else ''}"
+    return saving, "Every word is still here. It is saved as soon as that works again."

@@ -50,7 +50,7 @@ def heading_of(engine: EngineState, conversation: str) -> Heading:
         target=loading.target.path.stem if loading else "",
         draft=loading.draft.path.stem if loading and loading.draft else "",
         state=_state(engine),
-        trouble=engine.stage is Stage.FAILED,
+        trouble=engine.stage is Stage.FAILED or engine.refusal is not None,
         conversation=conversation,
     )
 
