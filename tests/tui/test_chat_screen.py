@@ -1,9 +1,12 @@
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from localspec.chat.events import Role
 from localspec.conversations.conversation import Attachment
+from localspec.engine.messages import Loaded, LoadPair, LoadProgress
 from localspec.errors import ContextFullError, OutOfMemoryError
 from localspec.tui.engine_state import Stage
 from localspec.tui.screens.compare import CompareScreen
@@ -15,6 +18,7 @@ from localspec.tui.widgets.transcript import Transcript
 from tests.tui.conftest import Start
 from tests.tui.screen_text import MARKUP_TRAPS
 from tests.tui.scripted_engine import ScriptedEngine
+from tests.tui.test_chat_commands import told
 
 LONG = " ".join(f"word{number}" for number in range(60))
 
@@ -149,6 +153,17 @@ async def test_models_that_do_not_load_are_told_and_the_app_stays(start: Start):
         await chatting.ready()
         await chatting.ask("Now?")
         assert chatting.texts[-1] == "It is **Paris**."
+
+
+async def test_what_is_to_be_known_of_the_models_is_told_when_they_are_loaded(start: Start):
+    class Noted(ScriptedEngine):
+        def load(self, pair: LoadPair) -> Iterator[LoadProgress | Loaded]:
+            for event in super().load(pair):
+                yield replace(event, notes=("It has no chat [b]template[/b].",)) if isinstance(event, Loaded) else event
+
+    async with start(Noted()) as chatting:
+        await chatting.ready()
+        await chatting.until(lambda: "It has no chat [b]template[/b]." in told(chatting), 5)
 
 
 async def test_a_full_context_lets_the_person_choose(start: Start):

@@ -18,7 +18,6 @@ from localspec.decoding.rounds import Finish
 from localspec.errors import ContextFullError, LocalspecError
 from localspec.tui.actions import ACTIONS
 from localspec.tui.answering import Advance
-from localspec.tui.engine_state import Stage
 from localspec.tui.memory import MemoryWatch
 from localspec.tui.pace import Pace
 from localspec.tui.screens.chat_commands import ChatCommands
@@ -34,6 +33,7 @@ from localspec.tui.widgets.transcript import Transcript
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+    from localspec.engine.messages import Loaded
     from localspec.pairs.choosing import FirstChoice
     from localspec.settings.choice import Choice
     from localspec.tui.services import Opening, Services
@@ -174,7 +174,7 @@ class ChatScreen(ChatCommands):
 
     def _look(self) -> None:
         """Take what has come, and show it."""
-        was = self.services.engine.stage
+        was = self.services.engine.loaded
         advance = self.answering.advance()
         if advance.begun is not None:
             self.remember_settings()
@@ -186,8 +186,9 @@ class ChatScreen(ChatCommands):
         if advance.settled is not None:
             self._settled(advance.settled, advance)
         self.transcript.waiting = self.answering.words
-        if was is not self.services.engine.stage is Stage.MEASURING:
-            self._pace = self._pace_for_device()
+        loaded = self.services.engine.loaded
+        if loaded is not None and loaded is not was:
+            self._loaded(loaded)
         self._show_state()
         self._show_figures()
 
@@ -265,10 +266,11 @@ class ChatScreen(ChatCommands):
         seen = path[path.index(chosen) :] if chosen else reversed(path)
         return next((entry for entry in seen if entry.role is Role.ASSISTANT), None)
 
-    def _pace_for_device(self) -> Pace:
-        loaded = self.services.engine.loaded
-        on_cpu = loaded is None or loaded.target.device == "CPU"
-        return Pace(_SHARE_ON_CPU if on_cpu else _SHARE_ON_GPU)
+    def _loaded(self, loaded: Loaded) -> None:
+        """Draw at a pace that these models can spare, and say what is to be known of them."""
+        self._pace = Pace(_SHARE_ON_CPU if loaded.target.device == "CPU" else _SHARE_ON_GPU)
+        for note in loaded.notes:
+            self.notify(note, severity="warning", markup=False)
 
     def propose(self, first: FirstChoice) -> None:
         """No pair is here: propose one; who declines talks to the demo."""
