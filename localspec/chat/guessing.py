@@ -136,8 +136,10 @@ class Guesser:
     ) -> AnswerGuesses:
         """One source, which is followed all the same: what it shows counts when there is a choice."""
         rule = rule or rule_for(request.speculation.acceptance, sampling, drafter.name)
+        if drafter.name not in SOURCES or not isinstance(length, AdaptiveLength):
+            return AnswerGuesses(drafter, rule, length)
         speeds = self._speeds(request, sampling)
-        if speeds is None or drafter.name not in SOURCES or not isinstance(length, AdaptiveLength):
+        if speeds is None:
             return AnswerGuesses(drafter, rule, length)
         return AnswerGuesses(drafter, rule, length, SourceWatch({drafter.name: theory(drafter.name, length)}, speeds))
 
@@ -148,8 +150,9 @@ class Guesser:
         acceptance = request.speculation.acceptance
         chains_only = acceptance == "block" and sampling.temperature > 0
         sources = candidates(self.drafters, chains_only=chains_only)
-        speeds = self._speeds(request, sampling)
-        if not sources or speeds is None or not isinstance(length, AdaptiveLength):
+        can_choose = sources and isinstance(length, AdaptiveLength)
+        speeds = self._speeds(request, sampling) if can_choose else None
+        if speeds is None or not isinstance(length, AdaptiveLength):
             usual = self.drafters[sources[0]] if sources else NoDrafter()
             return self._watching(usual, request, sampling, length, rule)
         theories = promising({source: theory(source, length) for source in sources}, speeds)
@@ -165,6 +168,9 @@ class Guesser:
         return AnswerGuesses(ChosenDrafter(drafters, rules, choice), judge, length, choice)
 
     def _speeds(self, request: AnswerRequest, sampling: SamplingSettings) -> SourceSpeeds | None:
+        """What is known of the sources, where this answer is to teach more; None for one that writes nothing."""
+        if request.max_tokens == 0:
+            return None
         begins = not any(message.role is Role.ASSISTANT for message in request.messages)
         return self._guessing.speeds(sampling, begins) if self._guessing.speeds else None
 

@@ -157,6 +157,26 @@ def test_the_words_tell_what_was_expected_what_came_and_who_else_wrote() -> None
     assert why_this_source(None) == ""
 
 
+@pytest.mark.parametrize(
+    ("speculation", "max_tokens"),
+    [
+        (SpeculationSettings(enabled=False), 8),
+        (SpeculationSettings(drafter="model", draft_length=2), 8),
+        (SpeculationSettings(drafter="auto", draft_length=2), 8),
+        (CHOOSING, 0),
+        (replace(CHOOSING, drafter="model"), 0),
+    ],
+)
+def test_answers_that_teach_nothing_of_the_sources_make_nothing_be_forgotten(
+    speculation: SpeculationSettings, max_tokens: int
+) -> None:
+    talk = ChoosingTalk(["Hello there" * 3])
+    before = talk.speeds.state()
+    talk.say("hi", speculation=speculation, max_tokens=max_tokens)
+    assert talk.began == []
+    assert talk.speeds.state() == before
+
+
 def test_a_continued_answer_belongs_to_its_conversation() -> None:
     talk = ChoosingTalk(["ab", "abc"])
     talk.messages = [Message(Role.USER, "hi"), Message(Role.ASSISTANT, "a")]
