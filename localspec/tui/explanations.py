@@ -88,6 +88,8 @@ def _speed(shown: Figures) -> str:
 def _speed_up(shown: Figures) -> str:
     if shown.speed_up is None or shown.off is None:
         return ""
+    if not shown.guessed:
+        return "This answer: nothing was guessed, so it was written as with speculation off."
     return f"This answer: {shown.tokens_per_second:.1f} / {shown.off:.1f}."
 
 

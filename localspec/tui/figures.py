@@ -94,9 +94,19 @@ class Figures:
 
     @property
     def speed_up(self) -> float | None:
-        """Tokens/s over the answer / tokens/s off; None when nothing was to be guessed."""
+        """Tokens/s over the answer / tokens/s off; None when nothing was to be guessed.
+
+        As long as nobody guessed it is 1, whatever else slows the machine down.
+        """
         speed = self.tokens_per_second
-        return speed / self.off if self.speculating and speed is not None and self.off else None
+        if not self.speculating or speed is None or not self.off:
+            return None
+        return speed / self.off if self.guessed else 1.0
+
+    @property
+    def guessed(self) -> bool:
+        """Whether anything was guessed, or looked for in the draft model."""
+        return bool(self.statistics.drafted or self.statistics.draft_seconds)
 
     @property
     def positions(self) -> tuple[tuple[int, int], ...]:

@@ -11,6 +11,7 @@ from localspec.conversations.conversation import AnswerFacts
 from localspec.decoding.outlook import Outlook
 from localspec.decoding.rounds import Origin
 from localspec.decoding.sampling_settings import SamplingSettings
+from localspec.tui.explanations import Figure, numbers_behind
 from localspec.tui.figures import Figures, Progress, RoundMark
 from localspec.tui.live import LiveFigures, figures_of_past
 from tests.tui.figures_made import a_round, end_of, ended_inside, figures_of, guessed, rounds, statistics_of
@@ -96,6 +97,14 @@ def test_the_speed_shown_is_that_of_the_moment_while_it_is_written_and_that_of_t
 def test_speed_up_is_the_speed_over_the_answer_against_off() -> None:
     figures = following(a_round(3, 3, 0.1), a_round(3, 1, 0.1), off=10.0)
     assert figures.speed_up == pytest.approx(30.0 / 10.0)
+
+
+def test_an_answer_that_nobody_guessed_for_is_as_fast_as_off_whatever_the_machine_did() -> None:
+    figures = following(a_round(0, 0, 0.3), a_round(0, 0, 0.3), off=10.0)
+    assert figures.speed_up == 1
+    assert "nothing was guessed" in numbers_behind(Figure.SPEED_UP, figures)
+    looked = replace(figures, statistics=replace(figures.statistics, draft_seconds=0.1))
+    assert 0.3 < looked.speed_up < 0.5
 
 
 def test_there_is_no_speed_up_without_a_measured_speed_off_or_without_speculation() -> None:
