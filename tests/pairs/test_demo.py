@@ -44,6 +44,19 @@ def test_the_file_is_hashed_once_and_again_when_it_changes(
         demo.demo_target()
 
 
+def test_a_model_that_cannot_be_read_is_told_in_words(monkeypatch: pytest.MonkeyPatch, smollm2_path: Path) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(smollm2_path))
+
+    monkeypatch.setattr(demo, "find_demo_target", lambda: smollm2_path)
+    monkeypatch.setattr(demo, "is_verified", lambda *_: False)
+    monkeypatch.setattr(demo, "digest_of", refuse)
+    with pytest.raises(ModelFileError, match="cannot be read") as told:
+        demo.demo_target()
+    assert "Permission denied" in told.value.message
+    assert "Install it again" in told.value.hint
+
+
 def test_the_draft_is_another_model_made_once(smollm2_path: Path) -> None:
     draft = demo.demo_draft(smollm2_path)
     made = draft.stat()
