@@ -28,7 +28,7 @@ def loaded(
 ) -> Iterator[LoadedPair]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCALSPEC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        settings = LoadPair(ModelSettings(smollm2_path), ModelSettings(smollm2_draft_path), context=512, threads=2)
+        settings = LoadPair(ModelSettings(smollm2_path), ModelSettings(smollm2_draft_path), context=512, threads=1)
         pair = LoadedPair(settings, lambda _: None, never)
         yield pair
         pair.close()

@@ -36,7 +36,7 @@ PROMPT = (
 
 @pytest.fixture(scope="module")
 def target(smollm2_model: Model) -> Iterator[Context]:
-    with Context(smollm2_model, ContextOptions(length=512, branches=31)) as context:
+    with Context(smollm2_model, ContextOptions(length=512, threads=1, branches=31)) as context:
         yield context
 
 
@@ -85,7 +85,7 @@ def test_the_cache_holds_the_text_whatever_was_tried(target: Context, prompt: li
 
 
 def test_a_context_that_is_nearly_full_is_filled_to_the_end(smollm2_model: Model, prompt: list[int]) -> None:
-    with Context(smollm2_model, ContextOptions(length=len(prompt) + 24, branches=31)) as small:
+    with Context(smollm2_model, ContextOptions(length=len(prompt) + 24, threads=1, branches=31)) as small:
         looking = watched(small, prompt)
 
         answer = looking.answer(turn(draft_length=8, max_tokens=None))

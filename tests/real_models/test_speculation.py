@@ -51,7 +51,7 @@ def prompt(smollm2_tokenizer: Tokenizer) -> list[int]:
 def plain_texts(smollm2_model: Model, smollm2_tokenizer: Tokenizer) -> dict[SamplingSettings, list[int]]:
     """What the target writes without speculation."""
     prompt = smollm2_tokenizer.encode(PROMPT, parse_special=True, add_special=True)
-    with Context(smollm2_model, ContextOptions(length=1024)) as target:
+    with Context(smollm2_model, ContextOptions(length=1024, threads=1)) as target:
         texts = {}
         for sampling in (GREEDY, COUPLED):
             target.clear()
@@ -61,7 +61,7 @@ def plain_texts(smollm2_model: Model, smollm2_tokenizer: Tokenizer) -> dict[Samp
 
 @pytest.fixture
 def second_target(smollm2_model: Model) -> Iterator[Context]:
-    with Context(smollm2_model, ContextOptions(length=1024)) as context:
+    with Context(smollm2_model, ContextOptions(length=1024, threads=1)) as context:
         yield context
 
 
@@ -231,7 +231,7 @@ def test_an_end_token_may_fall_anywhere_in_a_draft(
 def test_the_context_is_filled_to_the_last_token(
     smollm2_model: Model, smollm2_draft: Context, prompt: list[int]
 ) -> None:
-    with Context(smollm2_model, ContextOptions(length=len(prompt) + 13)) as target:
+    with Context(smollm2_model, ContextOptions(length=len(prompt) + 13, threads=1)) as target:
         for drafter, draft in ((NoDrafter(), None), (_model_drafter(smollm2_draft), smollm2_draft)):
             target.clear()
             pair = Pair(target, drafter, list(prompt), draft)
@@ -247,7 +247,7 @@ def _model_drafter(draft: Context) -> Drafter:
 
 @pytest.fixture(scope="module")
 def bench_pair(bench_target_path: Path, bench_draft_path: Path) -> Iterator[tuple[Context, Context]]:
-    options = ContextOptions(length=256)
+    options = ContextOptions(length=256, threads=1)
     with Model(bench_target_path) as target, Model(bench_draft_path) as draft:
         yield Context(target, options), Context(draft, options)
 
