@@ -67,7 +67,7 @@ class Chatting:
         """The messages of the branch that is shown."""
         return [entry.text for entry in self.chat.answering.talk.conversation.path]
 
-    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
         """Let the app run until `condition` is true."""
         deadline = time.monotonic() + seconds
         while not condition():
