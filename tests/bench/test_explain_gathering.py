@@ -56,6 +56,13 @@ def found(engine: EngineClient, loading: LoadPair) -> Facts:
     return facts
 
 
+@pytest.fixture(scope="module")
+def alone(engine: EngineClient, loading: LoadPair, found: Facts) -> Subject:  # noqa: ARG001 - it needs the draft
+    """The target without a draft, loaded from now on."""
+    target = replace(loading, draft=None)
+    return Subject(loaded(engine, target), target, SamplingSettings())
+
+
 def test_everything_is_measured_on_the_pair(found: Facts) -> None:
     assert found.bandwidth is not None
     assert found.bandwidth.measured
@@ -79,16 +86,18 @@ def test_at_temperature_0_chance_is_shown_at_another_one(found: Facts) -> None:
     assert any(0 < guess.p < 1 for one in found.replay for guess in one.guesses)
 
 
-def test_a_target_alone_is_explained_alone(engine: EngineClient, loading: LoadPair) -> None:
-    alone = replace(loading, draft=None)
-    facts = gather(engine, Subject(loaded(engine, alone), alone, SamplingSettings()), lambda _: None, LITTLE)
+def test_a_target_alone_is_explained_alone(
+    engine: EngineClient, alone: Subject, found: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "measure_bandwidth", lambda *_: found.bandwidth)
+    facts = gather(engine, alone, lambda _: None, LITTLE)
     assert (facts.draft, facts.draft_step, facts.guesses, facts.replay) == (None, None, (), ())
     assert [arm.drafted for arm in facts.arms] == [0]
     assert "No draft is loaded" in " ".join(line for page in sections(facts, UNICODE) for line in page.lines)
 
 
 def test_what_cannot_be_measured_is_left_out_and_told(
-    engine: EngineClient, loading: LoadPair, monkeypatch: pytest.MonkeyPatch
+    engine: EngineClient, alone: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise LocalspecError("The memory bandwidth could not be measured", "Why not.")
@@ -98,8 +107,7 @@ def test_what_cannot_be_measured_is_left_out_and_told(
 
     monkeypatch.setattr(gathering, "measure_bandwidth", refuse)
     monkeypatch.setattr(engine, "measure_batch", too_much)
-    alone = replace(loading, draft=None)
-    facts = gather(engine, Subject(loaded(engine, alone), alone, SamplingSettings()), lambda _: None, LITTLE)
+    facts = gather(engine, alone, lambda _: None, LITTLE)
     assert (facts.bandwidth, facts.bound, facts.batch) == (None, None, None)
     assert facts.notes == (
         "The memory bandwidth could not be measured. Why not.",
@@ -108,12 +116,11 @@ def test_what_cannot_be_measured_is_left_out_and_told(
 
 
 def test_larger_batches_are_left_out_when_time_is_up(
-    engine: EngineClient, loading: LoadPair, found: Facts, monkeypatch: pytest.MonkeyPatch
+    engine: EngineClient, alone: Subject, found: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gathering, "measure_bandwidth", lambda *_: found.bandwidth)
-    alone = replace(loading, draft=None)
     effort = replace(LEAST, sequences=(1, 2))
-    facts = gather(engine, Subject(loaded(engine, alone), alone, SamplingSettings()), lambda _: None, effort)
+    facts = gather(engine, alone, lambda _: None, effort)
     assert [batch.sequences for batch in facts.batches()] == [1]
     assert facts.notes == ("Passes over 2 texts and more would have taken long.",)
 
@@ -129,7 +136,7 @@ def test_larger_batches_are_left_out_when_time_is_up(
 )
 def test_the_bandwidth_of_a_graphics_device_is_looked_up(  # noqa: PLR0917 - one case a row
     engine: EngineClient,
-    loading: LoadPair,
+    alone: Subject,
     monkeypatch: pytest.MonkeyPatch,
     report: Report,
     device: str,
@@ -138,9 +145,8 @@ def test_the_bandwidth_of_a_graphics_device_is_looked_up(  # noqa: PLR0917 - one
     gigabytes: float | None,
     note: str,
 ) -> None:
-    on_gpu = replace(loading, target=replace(loading.target, gpu_layers=layers), draft=None)
-    said = loaded(engine, replace(on_gpu, target=loading.target))
-    said = replace(said, target=replace(said.target, device=device))
+    on_gpu = replace(alone.loading, target=replace(alone.loading.target, gpu_layers=layers))
+    said = replace(alone.loaded, target=replace(alone.loaded.target, device=device))
     report = replace(report, devices=(Device("CUDA0", description, "gpu", 1, 1),))
     monkeypatch.setattr(gathering, "examine", lambda _: report)
     facts = gather(engine, Subject(said, on_gpu, SamplingSettings()), lambda _: None, LEAST)
