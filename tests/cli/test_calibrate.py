@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -89,17 +90,37 @@ def test_a_failure_has_words_and_a_code(monkeypatch: pytest.MonkeyPatch, capsys:
 
 def test_ctrl_c_ends_it_and_all_that_it_started() -> None:
     arguments = [argument for argument in QUICK if argument != "--quick"]
+    # How far it is, only a terminal is told.
+    terminal, its = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "localspec", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-P", "-m", "localspec", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=its,
+        env={**os.environ, "TERM": "xterm"},
     )
-    deadline = time.monotonic() + 120
-    while not (children := psutil.Process(process.pid).children(recursive=True)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    time.sleep(1)
+    os.close(its)
+    told = ""
+    while "Measuring" not in told:
+        piece = read_from(terminal)
+        assert piece, told
+        told += piece
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert children
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert "Traceback" not in errors
+    while piece := read_from(terminal):
+        told += piece
+    assert process.wait(60) == 130, told
+    assert "Traceback" not in told
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []
+    os.close(terminal)
+
+
+def read_from(terminal: int) -> str:
+    """What comes next to a terminal; "" when all have gone that wrote to it."""
+    assert select.select([terminal], [], [], 120)[0], "nothing came"
+    try:
+        return os.read(terminal, 65536).decode()
+    except OSError:
+        return ""

@@ -88,7 +88,7 @@ def test_where_nothing_pays_nothing_is_written(
 
 
 def test_ctrl_c_leaves_nothing(smollm2_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "localspec", "prune", str(smollm2_path), "--threads", "1"]
+    command = [sys.executable, "-P", "-m", "localspec", "prune", str(smollm2_path), "--quick", "--threads", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 240
     while not list(locations.pruning_folder().glob("*/*")):

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from localspec import locations
+from localspec.engine import process
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import LoadPair
 from localspec.engine.process import huge_pages
@@ -161,7 +162,8 @@ def test_starts_and_ends_leave_no_files_threads_or_zombies_behind() -> None:
     assert counted() == before
 
 
-def test_a_child_that_hangs_is_killed_at_the_close() -> None:
+def test_a_child_that_hangs_is_killed_at_the_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_PATIENCE_SECONDS", 0.5)
     client = EngineClient()
     client.start()
     pid = client.pid
@@ -171,7 +173,7 @@ def test_a_child_that_hangs_is_killed_at_the_close() -> None:
     closing.start()
     closing.join(30)
     assert not closing.is_alive()
-    assert gone(pid)
+    assert wait_until(lambda: gone(pid))
 
 
 def test_a_close_that_is_interrupted_leaves_no_child_that_hangs() -> None:
