@@ -18,47 +18,64 @@ class Fitted:
     Attributes:
         prompt: the rendered conversation.
         tokens: its ids.
-        dropped: how many of the oldest messages (the system prompt not counted) were left out.
+        left_out: the oldest messages that are not in it; the system prompt is none of them.
     """
 
     prompt: Prompt
     tokens: list[int]
-    dropped: int
+    left_out: tuple[Message, ...]
+
+    @property
+    def dropped(self) -> int:
+        """How many messages were left out."""
+        return len(self.left_out)
 
 
 Encode = Callable[[Sequence[Message]], tuple[Prompt, list[int]]]
 """Renders and tokenises a conversation."""
 
 
-def fit(request: AnswerRequest, capacity: int, encode: Encode, dropped_before: int) -> Fitted:
+def fit(request: AnswerRequest, capacity: int, encode: Encode, left_out_before: tuple[Message, ...]) -> Fitted:
     """Leave out the oldest turns of a conversation where the request allows it and the context demands it.
 
     Args:
         request: the conversation, and whether turns may be left out.
         capacity: tokens the context holds.
         encode: renders and tokenises.
-        dropped_before: how many messages the answer before left out. As long as that still does, no more are left out,
-            since what the cache holds can only be reused while the conversation begins the same.
+        left_out_before: the messages that the answer before left out. As long as that still does, no more are left
+            out, since what the cache holds can only be reused while the prompt begins the same. A conversation that
+            does not begin with them is another one, or a branch that left them: it is cut as if it were the first.
 
     Raises:
         ContextFullError: it does not fit.
     """
     system, turns = _turns(request.messages)
     prompt, tokens = encode(request.messages)
-    whole = Fitted(prompt, tokens, 0)
+    whole = Fitted(prompt, tokens, ())
     # An answer wants room too; but a quarter of the context is enough to begin with.
     answer = min(request.max_tokens or capacity, capacity // 4)
     if len(tokens) + answer <= capacity or (not request.drop_oldest and len(tokens) <= capacity):
         return whole
     if not request.drop_oldest:
         raise _too_long(len(tokens), capacity, alone=len(turns) == 1)
+
+    said = request.messages[len(system) :]
+
+    def without(dropped: int) -> Fitted:
+        return Fitted(*encode((*system, *said[dropped:])), said[:dropped])
+
+    cuts = list(itertools.accumulate(map(len, turns[:-1])))
+    before = len(left_out_before)
+    goes_on = before in cuts and said[:before] == left_out_before
+    fewer = [dropped for dropped in cuts if dropped < before]
+    # Where it goes on from an earlier place, leaving out fewer may do again.
+    if goes_on and not (fewer and len(without(fewer[-1]).tokens) + 2 * answer <= capacity):
+        cuts = cuts[len(fewer) :]
     tried = [whole]
-    for dropped in itertools.accumulate(map(len, turns[:-1])):
-        if dropped < dropped_before:
-            continue
-        candidate = Fitted(*encode((*system, *request.messages[len(system) + dropped :])), dropped)
+    for dropped in cuts:
+        candidate = without(dropped)
         # Twice the room, so that the next turns need no other cut.
-        room = answer if dropped == dropped_before else 2 * answer
+        room = answer if candidate.left_out == left_out_before else 2 * answer
         if len(candidate.tokens) + room <= capacity:
             return candidate
         tried.append(candidate)

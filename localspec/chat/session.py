@@ -66,7 +66,7 @@ class ChatSession:
         self._template_stop = template.stop
         self._transcript = Transcript(tokenizer)
         self._tags = _thinking_tokens(tokenizer)
-        self._dropped = 0
+        self._left_out: tuple[Message, ...] = ()
 
     def answer(
         self, request: AnswerRequest, cancelled: Callable[[], bool] = never, rule: AcceptanceRule | None = None
@@ -99,7 +99,7 @@ class ChatSession:
             max_tokens=request.max_tokens,
             cancelled=cancelled,
         )
-        fitted = fit(request, self._target.capacity, self._encode, self._dropped)
+        fitted = fit(request, self._target.capacity, self._encode, self._left_out)
         answer = self._begin(fitted, request)
         reused = self._keep_shared(fitted.tokens)
         reading = time.perf_counter()
@@ -161,7 +161,7 @@ class ChatSession:
 
     def _begin(self, fitted: Fitted, request: AnswerRequest) -> AnswerInProgress:
         prompt = fitted.prompt
-        self._dropped = fitted.dropped
+        self._left_out = fitted.left_out
         self._transcript.remember(self._writer.text(prompt), prompt.barrier, fitted.tokens)
         marker = ThinkingMarker(opened=leaves_thinking_open(prompt.rendered))
         marker.take(prompt.continued)

@@ -202,6 +202,28 @@ def test_a_long_conversation_goes_on_without_its_oldest_turns() -> None:
     assert end.dropped_messages % 2 == 0
 
 
+def test_each_of_two_long_conversations_goes_on_without_its_own_oldest_turns() -> None:
+    def said(words: str, turns: int) -> tuple[Message, ...]:
+        asked = [Message(Role.USER, f"{words} {turn}") for turn in range(turns)]
+        return tuple(message for question in asked for message in (question, Message(Role.ASSISTANT, "abc")))[:-1]
+
+    def answered(talk: Talk, messages: tuple[Message, ...]) -> AnswerEnd:
+        request = AnswerRequest(messages, sampling=GREEDY, max_tokens=8, drop_oldest=True)
+        end, _ = finished(talk.session.answer(request))
+        assert end.text == "abc"
+        return end
+
+    talk = Talk(["abc"], capacity=300)
+    first = said("question", 20)
+    left_out = answered(talk, first).dropped_messages
+    edited = (*first[:2], Message(Role.USER, "edited " * 35))
+    for other in (said("a longer text, of other messages", 6), said("said", 30), edited):
+        assert len(other) < left_out or len(other) > len(first)
+        alone = answered(Talk(["abc"], capacity=300), other).dropped_messages
+        assert 0 < alone == answered(talk, other).dropped_messages
+        answered(talk, first)
+
+
 def test_a_model_that_puts_out_nothing_usable_is_told_in_words() -> None:
     talk = Talk(["abc"])
     forbidding = replace(GREEDY, logit_bias=tuple((token, -math.inf) for token in range(talk.tokenizer.size)))
