@@ -66,7 +66,7 @@ def compare(first: Document, second: Document) -> Comparison:
             if ratio is not None:
                 rows.append(Compared(arm, kind, ratio))
     same = {arm: _same_text(_of(first.records, arm, None), _of(second.records, arm, None)) for arm in arms}
-    return Comparison(arms, left_out, tuple(_differences(first, second)), tuple(rows), same)
+    return Comparison(arms, left_out, tuple(_differences(arms, first, second)), tuple(rows), same)
 
 
 def _require_same_questions(first: Document, second: Document) -> None:
@@ -120,12 +120,12 @@ def _identity(file: Mapping[str, Any]) -> object:
     return file.get("sha256") or (file.get("description"), file.get("bytes"), file.get("parameters"))
 
 
-def _differences(first: Document, second: Document) -> Iterable[str]:
+def _differences(arms: Iterable[str], first: Document, second: Document) -> Iterable[str]:
     """What differs around the same models and prompts, leaf by leaf."""
-    for pair in first.models:
-        if pair in second.models:
-            settings = [_without_files(document.models[pair]) for document in (first, second)]
-            yield from _leaves("", *settings)
+    # The same files have another name where they were not named as a pair.
+    named = ([document.plan["arms"][arm]["pair"] for arm in arms] for document in (first, second))
+    for one, other in dict.fromkeys(zip(*named, strict=True)):
+        yield from _leaves("", _without_files(first.models[one]), _without_files(second.models[other]))
     yield from _leaves("", first.environment, second.environment)
     if first.plan["runs"] != second.plan["runs"]:
         yield f"runs: {first.plan['runs']} and {second.plan['runs']}"
@@ -136,7 +136,9 @@ def _differences(first: Document, second: Document) -> Iterable[str]:
 
 def _without_files(models: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in models.items() if name not in {"target", "draft"}} | {
-        f"{which} device": (models[which] or {}).get("device") for which in ("target", "draft")
+        f"{which} {name}": (models[which] or {}).get(name)
+        for which in ("target", "draft")
+        for name in ("device", "gpu_layers")
     }
 
 

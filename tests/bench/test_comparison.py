@@ -88,6 +88,40 @@ def test_what_differs_around_them_is_listed() -> None:
     )
 
 
+def test_layers_on_the_gpu_are_a_setting_though_the_device_is_the_same() -> None:
+    first = document(benchmark())
+    for which in ("target", "draft"):
+        fewer = {**MODELS["pair"][which], "gpu_layers": 10}  # type: ignore[dict-item] # it is a dict
+        comparison = compare(first, replace(first, models={"pair": {**MODELS["pair"], which: fewer}}))
+        assert comparison.differences == (f"{which} gpu layers: -1 and 10",)
+
+
+def test_settings_of_the_same_files_are_compared_by_whatever_name_they_go() -> None:
+    first = document(benchmark())
+    second = replace(
+        first,
+        plan={**first.plan, "arms": {name: {**arm, "pair": "big"} for name, arm in first.plan["arms"].items()}},
+        models={"big": {**MODELS["pair"], "threads": 8, "kv_type": "q8_0"}},
+    )
+    assert compare(first, second).differences == ("threads: 2 and 8", "kv type: f16 and q8_0")
+
+
+def test_settings_of_models_that_no_common_arm_has_are_none_that_differ() -> None:
+    first = document(benchmark())
+    arms = {**first.plan["arms"], "3": {**first.plan["arms"]["2"], "pair": "other"}}
+    one, other = (
+        replace(
+            first,
+            plan={**first.plan, "arms": {**arms, name: arms["3"]}},
+            models={**MODELS, "other": {**MODELS["pair"], "threads": threads}},
+        )
+        for name, threads in (("3", 2), ("3", 8))
+    )
+    assert compare(one, other).differences == ("threads: 2 and 8",)
+    del one.plan["arms"]["3"]
+    assert compare(one, other).differences == ()
+
+
 def test_other_prompts_models_or_limits_are_not_compared() -> None:
     first = document(benchmark())
     plan = first.plan
