@@ -16,7 +16,7 @@ from localspec import locations
 from localspec.bench.records import Record, as_json, from_json
 from localspec.errors import LocalspecError, UsageError
 
-SCHEMA = 1
+SCHEMA = 2
 _KEPT = 20
 """Journals in the data folder; the oldest ones are removed."""
 
@@ -147,7 +147,7 @@ def _refuse_another(before: dict[str, Any], now: dict[str, Any], path: Path) -> 
         raise UsageError(
             "The interrupted benchmark was another one",
             f"It differs in: {', '.join(differences)}. Its records are in {path}.",
-            "Call it as it was called, or start anew without --resume.",
+            "Call it as it was called, on the same machine and builds, or start anew without --resume.",
         )
 
 
@@ -163,8 +163,14 @@ def _what(line: str, path: Path) -> dict[str, Any]:
         head = json.loads(line)
     except ValueError:
         head = None
-    if not isinstance(head, dict) or head.get("schema") != SCHEMA or not isinstance(head.get("what"), dict):
+    if not isinstance(head, dict) or not isinstance(head.get("what"), dict):
         raise UsageError(f"{path} is no journal of a benchmark", "", "Start one without --resume.")
+    if head.get("schema") != SCHEMA:
+        raise UsageError(
+            "The interrupted benchmark is of another version of localspec",
+            f"Its records are in {path}, in a form that this version cannot go on with.",
+            "Go on with the version that began it, or start anew without --resume.",
+        )
     what: dict[str, Any] = head["what"]
     return what
 

@@ -1,5 +1,6 @@
 """What a benchmark wrote down survives it, and is gone on with only when it is the same benchmark."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_nothing_to_go_on_with_and_damaged_files_are_told_in_words(tmp_path: Pat
         resume_journal(WHAT)
     with pytest.raises(UsageError, match="no benchmark to go on with"):
         check_resumable(WHAT)
-    for content in (b"", b"nonsense\n", b'{"schema": 99, "what": {}}\n', b"[]\n"):
+    for content in (b"", b"nonsense\n", b'{"schema": 2, "what": 3}\n', b"[]\n"):
         file = tmp_path / "file.jsonl"
         file.write_bytes(content)
         with pytest.raises(UsageError, match="no journal"):
@@ -77,6 +78,19 @@ def test_nothing_to_go_on_with_and_damaged_files_are_told_in_words(tmp_path: Pat
     journal.path.write_bytes(journal.path.read_bytes().replace(b'"finish"', b'"finis"'))
     with pytest.raises(UsageError, match="damaged"):
         resume_journal(WHAT)
+
+
+@pytest.mark.parametrize("schema", [1, 99])
+def test_a_journal_of_another_version_is_refused_with_what_to_do(schema: int) -> None:
+    with begin_journal(WHAT) as journal:
+        journal.add(record())
+    first, *records = journal.path.read_text("utf-8").splitlines(keepends=True)
+    journal.path.write_text("".join([json.dumps({**json.loads(first), "schema": schema}) + "\n", *records]), "utf-8")
+    for refuse in (check_resumable, resume_journal):
+        with pytest.raises(UsageError, match="another version of localspec") as caught:
+            refuse(WHAT)
+        assert str(journal.path) in caught.value.message
+        assert "start anew without --resume" in caught.value.hint
 
 
 def test_old_journals_are_removed() -> None:

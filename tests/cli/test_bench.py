@@ -39,10 +39,15 @@ def call(smollm2_path: Path, smollm2_draft_path: Path, tmp_path: Path, monkeypat
 
 
 @pytest.fixture
-def known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To ask what the machine is and how fast its memory takes longer than all the rest."""
-    monkeypatch.setattr(measuring, "machine_now", lambda _: ENVIRONMENT)
+def unmeasured_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To time the memory takes longer than all the rest."""
     monkeypatch.setattr(measuring, "memory_of", lambda *_: None)
+
+
+@pytest.fixture
+def known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask what the machine is takes as long as the rest."""
+    monkeypatch.setattr(measuring, "machine_now", lambda _: ENVIRONMENT)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +91,7 @@ def test_without_a_draft_arms_that_need_one_are_refused(
     assert f"The arm {arm} needs a draft model" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("known_machine")
+@pytest.mark.usefixtures("known_machine", "unmeasured_memory")
 def test_an_arm_may_guess_from_model_and_text_as_much_as_pays(
     call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,6 +130,7 @@ def test_a_run_reports_in_words_as_json_and_as_a_page(
     assert "6 of 6 answers are the same token by token" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("known_machine")
 def test_what_cannot_be_gone_on_with_is_told_before_anything_is_loaded(
     call: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,6 +143,36 @@ def test_what_cannot_be_gone_on_with_is_told_before_anything_is_loaded(
     assert "The interrupted benchmark was another one" in told
     assert "max tokens" in told
     assert "models" not in told
+
+
+@pytest.mark.usefixtures("unmeasured_memory")
+def test_only_what_is_made_on_the_same_machine_and_builds_is_gone_on_with(
+    call: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = dict(ENVIRONMENT)
+    monkeypatch.setattr(measuring, "machine_now", lambda _: now)
+    monkeypatch.setattr(measuring.Runner, "pass_times", lambda *_: {})
+    call += ["--limit", "1", "--arms", "off"]
+    assert main(call) == 0
+    written = (tmp_path / "out.json").read_bytes()
+    with monkeypatch.context() as unloadable:
+        unloadable.setattr(measuring, "load", None)
+        for name, told, other in (
+            ("localspec", "localspec", "1"),
+            ("llama_cpp", "llama cpp", {"version": "2", "bindings": "2", "features": {}}),
+            ("machine", "machine", {**now["machine"], "processor": "Q"}),  # type: ignore[dict-item] # it is a dict
+            ("devices", "devices", [{"name": "CUDA0", "description": "A GPU"}]),
+        ):
+            now = {**ENVIRONMENT, name: other}
+            assert main([*call, "--resume"]) == 2
+            said = " ".join(capsys.readouterr().err.split())
+            assert f"It differs in: {told}." in said
+            assert "start anew without --resume" in said
+    assert (tmp_path / "out.json").read_bytes() == written
+    # The memory that a system counts is not always the same.
+    now = {**ENVIRONMENT, "machine": {**ENVIRONMENT["machine"], "memory_bytes": 10**9 - 4096}}  # type: ignore[dict-item] # it is a dict
+    assert main([*call, "--resume"]) == 0
+    assert json.loads((tmp_path / "out.json").read_bytes())["records"] == json.loads(written)["records"]
 
 
 def started(call: Sequence[str]) -> subprocess.Popen[str]:
@@ -165,7 +201,7 @@ def left(folder: Path) -> list[object]:
     return list(values["records"])
 
 
-@pytest.mark.usefixtures("known_machine")
+@pytest.mark.usefixtures("unmeasured_memory")
 def test_what_ctrl_c_and_a_killed_engine_leave_is_told_and_resume_goes_on_from_there(
     call: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,16 +91,16 @@ def measure(prepared: Prepared, outputs: Outputs, terminal: Terminal, *, resume:
     Raises:
         LocalspecError: it could not begin, or an engine failed; the report was printed all the same.
     """
+    meter = EnergyMeter()
+    made = _Made(environment=machine_now(meter))
+    what = {**prepared.plan.as_json(), **_made_on(made.environment)}
     if resume:
         # What differs beside the models is told before they are loaded and hashed, which may take minutes.
-        check_resumable(prepared.plan.as_json())
-    made = _Made()
+        check_resumable(what)
     with ExitStack() as owned:
         engines = {name: owned.enter_context(EngineClient()) for name in prepared.loading}
         _load(prepared, engines, made, terminal)
-        meter = EnergyMeter()
-        made.environment = machine_now(meter)
-        what = {**prepared.plan.as_json(), "models": made.models}
+        what["models"] = made.models
         journal = owned.enter_context(resume_journal(what) if resume else begin_journal(what))
         interrupts = owned.enter_context(Interrupts(_cancelling(engines)))
         owned.enter_context(EchoOff())
@@ -125,6 +125,13 @@ def measure(prepared: Prepared, outputs: Outputs, terminal: Terminal, *, resume:
         made.failure.hint = f"{made.failure.hint}\n{hint}".strip()
         raise made.failure
     return INTERRUPTED if interrupts.seen else 0
+
+
+def _made_on(environment: dict[str, Any]) -> dict[str, Any]:
+    """What of the environment must be equal for records to belong together."""
+    # How much memory a system counts may change a little whenever it starts.
+    machine = {name: value for name, value in environment["machine"].items() if name != "memory_bytes"}
+    return {**{name: environment[name] for name in ("localspec", "llama_cpp", "devices")}, "machine": machine}
 
 
 def _load(prepared: Prepared, engines: dict[str, EngineClient], made: _Made, terminal: Terminal) -> None:
