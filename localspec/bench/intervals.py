@@ -4,6 +4,10 @@ The prompts are drawn again with replacement (Efron 1979), each with all its run
 for a prompt that is quick in one arm is quick in the other. A percentile interval from few prompts is too narrow;
 Hesterberg 2015 ("What teachers should know about the bootstrap", section 5.3) takes percentiles further out: those of
 Student's t with n - 1 degrees of freedom, times sqrt(n / (n - 1)).
+
+A resampled median never leaves the data, so no such interval is surer than [least, greatest], which misses the median
+of what was sampled from with 2^(1 - n): where that is too often, no interval is given. A mean over several kinds is
+nearer to normal: its interval is that of Student's t around it, with the kinds' bootstrap errors.
 """
 
 from __future__ import annotations
@@ -19,8 +23,9 @@ from numpy.typing import NDArray
 CONFIDENCE = 0.95
 RESAMPLES = 4000
 SEED = 20240229
-LEAST_PROMPTS = 3
-"""With fewer prompts no interval is given: it would say more about luck than about the arms."""
+LEAST_DEGREES = 4
+"""With fewer a mean over kinds has no interval. A kind of one prompt says nothing of how it varies, so that no kind is
+counted with more than the least has."""
 
 Paired = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 """For each prompt the figures of one side and of the other, one for each run."""
@@ -28,7 +33,7 @@ Paired = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From `low` to `high`, with CONFIDENCE."""
+    """From `low` to `high`, with CONFIDENCE where nothing else is said."""
 
     low: float
     high: float
@@ -58,27 +63,49 @@ class Ratio:
         return self.interval is not None and not self.interval.holds(1.0)
 
 
-def ratio_of_medians(pairs: Paired) -> Ratio | None:
-    """Median of the one side over median of the other, over all prompts; None without any."""
+def ratio_of_medians(pairs: Paired, confidence: float = CONFIDENCE) -> Ratio | None:
+    """Median of the one side over median of the other, over all prompts; None without any.
+
+    Args:
+        pairs: the figures.
+        confidence: of the interval.
+    """
     if not pairs:
         return None
     value, resampled = _resampled(pairs, np.random.default_rng(SEED))
-    return Ratio(value, _interval(resampled, len(pairs), len(pairs) - 1), len(pairs))
+    return Ratio(value, _interval_of_median(resampled, len(pairs), confidence), len(pairs))
 
 
 def mean_over_kinds(kinds: Mapping[str, Paired]) -> Ratio | None:
     """Geometric mean of the kinds' ratios, each kind with the same weight; None without any."""
     present = [pairs for pairs in kinds.values() if pairs]
-    if not present:
-        return None
+    if len(present) <= 1:
+        return ratio_of_medians(present[0]) if present else None
     rng = np.random.default_rng(SEED)
-    logs = [(math.log(value), np.log(resampled)) for value, resampled in (_resampled(pairs, rng) for pairs in present)]
-    value = math.exp(sum(log for log, _ in logs) / len(logs))
-    resampled = np.exp(sum(each for _, each in logs) / len(logs))
-    prompts = sum(map(len, present))
-    # Each kind is resampled by itself: what is missing in width depends on the prompts of a kind.
-    interval = _interval(resampled, prompts / len(present), prompts - len(present))
-    return Ratio(value, interval if prompts >= LEAST_PROMPTS else None, prompts)
+    values, variances = [], []
+    for pairs in present:
+        value, resampled = _resampled(pairs, rng)
+        values.append(math.log(value))
+        variances.append(float(np.var(np.log(resampled))))
+    counts = [len(pairs) for pairs in present]
+    middle = math.fsum(values) / len(values)
+    return Ratio(math.exp(middle), _interval_of_mean(middle, variances, counts), sum(counts))
+
+
+def _interval_of_mean(middle: float, variances: Sequence[float], counts: Sequence[int]) -> Interval | None:
+    """Around the mean of logarithms whose bootstrap variances come from so many prompts each."""
+    if len(counts) * (min(counts) - 1) < LEAST_DEGREES:
+        return None
+    # A resampled variance is too small by (n - 1) / n.
+    each = [variance * count / (count - 1) for variance, count in zip(variances, counts, strict=True)]
+    total = math.fsum(each)
+    if not total:
+        return Interval(math.exp(middle), math.exp(middle))
+    # Welch 1947: where one kind varies most, the whole is as unsure as that kind.
+    welch = total**2 / math.fsum(one**2 / (count - 1) for one, count in zip(each, counts, strict=True))
+    degrees = max(2.0, welch)
+    reach = student_t(0.5 + CONFIDENCE / 2, degrees) * math.sqrt(total) / len(counts)
+    return Interval(math.exp(middle - reach), math.exp(middle + reach))
 
 
 def _resampled(pairs: Paired, rng: np.random.Generator) -> tuple[float, NDArray[np.float64]]:
@@ -97,16 +124,16 @@ def _table(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     return table
 
 
-def _interval(resampled: NDArray[np.float64], prompts: float, degrees: int) -> Interval | None:
-    if prompts <= 1 or degrees < LEAST_PROMPTS - 1:
+def _interval_of_median(resampled: NDArray[np.float64], prompts: int, confidence: float) -> Interval | None:
+    if 2.0 ** (1 - prompts) > 1 - confidence:
         return None
-    reach = student_t(0.5 + CONFIDENCE / 2, degrees) * math.sqrt(prompts / (prompts - 1))
+    reach = student_t(0.5 + confidence / 2, prompts - 1) * math.sqrt(prompts / (prompts - 1))
     tail = NormalDist().cdf(-reach)
     low, high = np.quantile(resampled, [tail, 1 - tail])
     return Interval(float(low), float(high))
 
 
-def student_t(probability: float, degrees: int) -> float:
+def student_t(probability: float, degrees: float) -> float:
     """Quantile of Student's t, by its expansion around the normal (Abramowitz and Stegun 26.7.5).
 
     Off by 1 part in 100 at 3 degrees and 95 %, less above; 2 degrees or more.
@@ -118,4 +145,4 @@ def student_t(probability: float, degrees: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return z + math.fsum(term / float(degrees) ** power for power, term in enumerate(terms, 1))
+    return z + math.fsum(term / degrees**power for power, term in enumerate(terms, 1))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from localspec.bench.arms import Arm, baseline_of
-from localspec.bench.intervals import Paired, Ratio, mean_over_kinds, ratio_of_medians
+from localspec.bench.intervals import CONFIDENCE, Interval, Paired, Ratio, mean_over_kinds, ratio_of_medians
 from localspec.bench.records import Record, RoundFigures, summed
 from localspec.decoding.statistics import DecodingStatistics
 
@@ -34,6 +34,9 @@ class Figures:
         time_to_first_token: seconds.
         speed_up: over the arm's baseline: a ratio of medians; over all kinds their geometric mean. None for a
             baseline, and where the two have no prompt in common.
+        among_kinds: the interval of a kind's speed-up that is so wide that those of all kinds of the arm hold together
+            with CONFIDENCE: one of eight is beside the truth by luck more often than one alone. None where there are
+            too few prompts for that, and over all kinds.
         statistics: summed over the answers.
         conditional: for each position of a draft, kept there / drafted there after all before were kept.
         draft_lengths: rounds by tokens drafted.
@@ -46,6 +49,7 @@ class Figures:
     tokens_per_second: Spread
     time_to_first_token: Spread | None
     speed_up: Ratio | None
+    among_kinds: Interval | None
     statistics: DecodingStatistics
     conditional: tuple[float | None, ...]
     draft_lengths: tuple[tuple[int, int], ...]
@@ -86,13 +90,15 @@ def report_of(records: Iterable[Record], arms: Sequence[Arm], kinds: Sequence[st
         for arm in arms:
             own = by_cell.get((kind, arm.name))
             if own:
-                base = baselines[arm.name]
-                speed_up = _speed_up(own, by_cell.get((kind, base), []), kind) if base else None
-                figures[kind, arm.name] = _figures(arm.name, kind, own, speed_up)
+                base = by_cell.get((kind, baselines[arm.name] or ""), [])
+                among = _among_kinds(own, base, len(kinds)) if kind is not None else None
+                figures[kind, arm.name] = _figures(arm.name, kind, own, _speed_up(own, base, kind), among)
     return Report(tuple(arm.name for arm in arms), tuple(kinds), baselines, figures)
 
 
-def _figures(arm: str, kind: str | None, records: list[Record], speed_up: Ratio | None) -> Figures:
+def _figures(
+    arm: str, kind: str | None, records: list[Record], speed_up: Ratio | None, among_kinds: Interval | None
+) -> Figures:
     rounds = [each for record in records for each in record.rounds]
     together = summed(record.statistics for record in records)
     firsts = [record.time_to_first_token for record in records if record.time_to_first_token is not None]
@@ -104,6 +110,7 @@ def _figures(arm: str, kind: str | None, records: list[Record], speed_up: Ratio 
         tokens_per_second=_spread([record.tokens_per_second or 0.0 for record in records]),
         time_to_first_token=_spread(firsts) if firsts else None,
         speed_up=speed_up,
+        among_kinds=among_kinds,
         statistics=together,
         conditional=conditional_acceptance(rounds),
         draft_lengths=tuple(sorted(Counter(each.drafted for each in rounds).items())),
@@ -161,6 +168,11 @@ def _speed_up(own: list[Record], base: list[Record], kind: str | None) -> Ratio 
     if kind is not None:
         return ratio_of_medians(paired_by_prompt(own, base))
     return mean_ratio(own, base)
+
+
+def _among_kinds(own: list[Record], base: list[Record], kinds: int) -> Interval | None:
+    ratio = ratio_of_medians(paired_by_prompt(own, base), 1 - (1 - CONFIDENCE) / kinds)
+    return ratio.interval if ratio else None
 
 
 def mean_ratio(own: Iterable[Record], base: Iterable[Record]) -> Ratio | None:

@@ -13,6 +13,8 @@ from localspec.decoding.drafter_names import CHOSEN
 from localspec.decoding.rules import LOSSY_RULES, lossy_words
 from localspec.decoding.statistics import DecodingStatistics
 
+WIDTH = 80
+
 _MEANINGS = (
     "gain: tokens/s over those of the baseline, as a ratio of medians; over all kinds",
     "their geometric mean. 95 %: its interval; few: from too few prompts to say.",
@@ -148,13 +150,28 @@ def _verdicts(report: Report) -> Iterator[str]:
         else:
             word = "faster" if gain.value > 1 else "slower"
             yield f"{arm}: {word} than {base}: {gain.value:.2f}x (interval {_interval(gain)})"
-        kinds = [kind for kind in report.kinds if _shown_slower(report.figures.get((kind, arm)))]
-        if kinds:
-            yield f"  slower on: {', '.join(kinds)}"
+        yield from _slower_lines(report, arm)
 
 
-def _shown_slower(figures: Figures | None) -> bool:
-    return figures is not None and figures.speed_up is not None and figures.speed_up.real and figures.speed_up.value < 1
+def _slower_lines(report: Report, arm: str) -> Iterator[str]:
+    """The kinds an arm was shown to be slower on, all of them at once; and those of which that cannot be said."""
+    slower = sorted(
+        (figures.speed_up.value, kind, figures.among_kinds)
+        for kind in report.kinds
+        if (figures := report.figures.get((kind, arm))) and figures.speed_up and round(figures.speed_up.value, 2) < 1
+    )
+    shown = {kind for _, kind, interval in slower if interval and interval.high < 1}
+    if shown:
+        yield f"  slower on: {', '.join(kind for kind in report.kinds if kind in shown)}"
+    unsure = [f"{kind} {value:.2f}" for value, kind, interval in slower if interval is None]
+    if unsure:
+        yield _slowest_line(unsure)
+
+
+def _slowest_line(kinds: Sequence[str]) -> str:
+    """As many of the slowest kinds as a line holds, in words that claim nothing."""
+    lines = [f"  slowest: {', '.join(kinds[:count])} (too few prompts to say)" for count in range(1, len(kinds) + 1)]
+    return max((line for line in lines if len(line) <= WIDTH), key=len, default=lines[0])
 
 
 def _notes(document: Document) -> Iterator[str]:

@@ -1,8 +1,12 @@
 """The figures of a benchmark, worked out by hand."""
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from localspec.bench import intervals
 from localspec.bench.arms import parse_arms
+from localspec.bench.records import Record
 from localspec.bench.report import conditional_acceptance, overall_acceptance, paired_by_prompt, report_of
 from localspec.bench.tables import report_lines
 from tests.bench.made_up import benchmark, document, record
@@ -68,6 +72,59 @@ def test_an_interval_that_holds_1_is_called_no_difference() -> None:
     few = benchmark(gain=3.0, prompts=1)
     told = "\n".join(report_lines(document(few), report_of(few, ARMS, ("code", "story"))))
     assert "too few prompts to say whether that is real" in told
+
+
+def of_speeds(speeds: dict[str, list[tuple[float, float]]]) -> tuple[Record, ...]:
+    """For each kind the tokens/s of its prompts with arm 2 and with arm off."""
+    return tuple(
+        record(arm, f"{kind}-{number}", pair[side], kind=kind)
+        for kind, pairs in speeds.items()
+        for number, pair in enumerate(pairs)
+        for side, arm in enumerate(("2", "off"))
+    )
+
+
+def lines_of(records: tuple[Record, ...]) -> list[str]:
+    made = document(records)
+    return report_lines(made, report_of(records, ARMS, made.kinds))
+
+
+def test_kinds_that_came_out_slowest_are_named_without_a_claim_where_prompts_are_few() -> None:
+    gains = {"code": 0.96, "story": 1.2, "translate": 0.9, "list": 0.999}
+    lines = lines_of(of_speeds({kind: [(10 * gain, 10.0)] * 4 for kind, gain in gains.items()}))
+    assert "  slowest: translate 0.90, code 0.96 (too few prompts to say)" in lines
+    assert not any("slower on" in line for line in lines)
+    many = lines_of(of_speeds({f"a-kind-of-text-{number}": [(9.0, 10.0)] * 4 for number in range(9)}))
+    assert sum("slowest:" in line for line in many) == 1
+    assert max(map(len, many)) <= 80
+
+
+def test_kinds_with_prompts_enough_for_all_of_them_are_called_slower() -> None:
+    # Two kinds, each to miss with 1 in 40: 7 prompts do.
+    lines = lines_of(of_speeds({"code": [(9.0, 10.0)] * 7, "story": [(12.0, 10.0)] * 7}))
+    assert "  slower on: code" in lines
+    assert not any("slowest:" in line for line in lines)
+    lines = lines_of(of_speeds({"code": [(9.0, 10.0)] * 6, "story": [(12.0, 10.0)] * 6}))
+    assert "  slowest: code 0.90 (too few prompts to say)" in lines
+
+
+@pytest.mark.parametrize("prompts", [3, 4, 6, 9, 12])
+def test_no_kind_is_called_slower_by_luck_more_often_than_said(prompts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 benchmarks of 8 kinds without a difference: a kind was named in 4 of 10 when each was looked at alone.
+
+    In 2.5 % one may be; more than 8 of 80 have a chance below 0.1 %.
+    """
+    monkeypatch.setattr(intervals, "RESAMPLES", 1000)
+    rng = np.random.default_rng(prompts)
+    named = 0
+    for _ in range(80):
+        speeds = 10 * np.exp(0.15 * rng.normal(size=(8, prompts)))
+        lines = lines_of(
+            of_speeds({f"kind-{i}": [(float(each), 10.0) for each in row] for i, row in enumerate(speeds)})
+        )
+        named += any("slower on" in line for line in lines)
+    assert named <= 8
+    assert stats.binom.sf(8, 80, 0.025) < 1e-3
 
 
 def test_a_benchmark_without_a_record_says_so() -> None:

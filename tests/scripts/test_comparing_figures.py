@@ -134,7 +134,13 @@ def test_nothing_answered_by_all_is_nothing_to_say() -> None:
 
 
 def test_the_tables_hold_every_figure_and_fit_a_terminal() -> None:
-    (figures,) = figures_of(samples(), ARMS)
+    # Three prompts of each category: of fewer the mean has no interval.
+    more = [
+        sample(arm, Cell("story", prompt, 0.0, 0), answer(speed))
+        for prompt in ("story-2", "story-3")
+        for arm, speed in zip(ARMS, SPEEDS["story", "story-1"], strict=True)
+    ]
+    (figures,) = figures_of([*samples(), *more], ARMS)
 
     lines = list(figure_lines(figures))
 
@@ -148,7 +154,7 @@ def test_the_tables_hold_every_figure_and_fit_a_terminal() -> None:
     ]
     assert any(line.startswith("95 % from") for line in lines)
     assert any(
-        line.split() == ["localspec", "on", "4", "of", "4", "100%", "before", "the", "first", "difference,", "median"]
+        line.split() == ["localspec", "on", "6", "of", "6", "100%", "before", "the", "first", "difference,", "median"]
         for line in lines
     )
 

@@ -64,7 +64,8 @@ def speed_up_by_kind(report: Report) -> Chart:
         canvas.mark(x.at(ratio.value), y, series, f"{kind or 'all'}, {arm}: {_told(ratio)}")
     words = (
         "Each mark is a ratio of medians over the baseline, its line the 95 % interval; where the line crosses 1, no "
-        "difference was shown. The mean over kinds is geometric."
+        "difference was shown, and a mark without a line rests on too few prompts to say. The mean over kinds is "
+        "geometric."
     )
     rows = tuple((kind or "all", arm, _told(ratio), _real(ratio)) for kind, arm, ratio in shown)
     head = ("kind", "arm", "speed-up (95 % interval)", "real")
