@@ -69,10 +69,16 @@ class Plan:
         return self.runs * len(self.arms) * sum(len(task.turns) for task in self.tasks)
 
     def conversations(self) -> Iterator[Conversation]:
-        """All arms for a prompt before the next prompt; which arm is first goes round: none has the best place."""
+        """All arms for a prompt before the next prompt; which arm is first goes round: none has the best place.
+
+        It goes round within each kind, for the kinds are compared by themselves: prompts are counted kind by kind,
+        though they are asked in turns.
+        """
+        by_kind = sorted(self.tasks, key=lambda task: self.kinds.index(task.kind))
+        numbers = {task.id: number for number, task in enumerate(by_kind)}
         for run in range(self.runs):
-            for number, task in enumerate(self.tasks):
-                first = (number + run) % len(self.arms)
+            for task in self.tasks:
+                first = (numbers[task.id] + run) % len(self.arms)
                 for arm in (*self.arms[first:], *self.arms[:first]):
                     yield Conversation(arm, task, run)
 
