@@ -15,8 +15,11 @@ from localspec.tui.comparison import Comparison, SpeedUp
 FEWEST_TOKENS = 24
 """Shorter answers are over before a round's ups and downs even out."""
 
-_ONE_RUN_NOISE = 0.1
-"""One run says nothing of its noise; machines were seen to drift by this much from one minute to the next."""
+_FEW_RUNS_NOISE = 0.1
+"""Few runs say little of their noise; machines were seen to drift by this much from one minute to the next."""
+
+_ENOUGH_RUNS = 6
+"""Of so many runs all are on one side by chance in 1 of 32 comparisons; of two in every other one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Costs:
 def verdict(comparison: Comparison) -> str:
     """Whether the second arm is faster, and why; with speculation on in one arm only, whether that pays.
 
-    No difference is claimed where the runs' range holds 1, or where one run shows a small one.
+    No difference is claimed where the runs' range holds 1, or where few runs show a small one.
     """
     speed_up = comparison.speed_up
     if speed_up is None:
@@ -99,8 +102,8 @@ def verdict(comparison: Comparison) -> str:
 
 def is_noise(speed_up: SpeedUp) -> bool:
     """Whether the difference could be chance."""
-    if speed_up.runs == 1:
-        return abs(speed_up.ratio - 1) < _ONE_RUN_NOISE
+    if speed_up.runs < _ENOUGH_RUNS and abs(speed_up.ratio - 1) < _FEW_RUNS_NOISE:
+        return True
     return speed_up.low <= 1 <= speed_up.high
 
 

@@ -173,6 +173,16 @@ def test_no_difference_is_claimed_when_the_range_holds_one() -> None:
     assert verdict(compared((off(10), on(5)), (off(10), on(10.1)))).startswith("No difference that can be told")
 
 
+def test_few_runs_that_agree_on_a_small_difference_claim_nothing() -> None:
+    for runs in range(2, 6):
+        for seconds in (9.5, 10.5):
+            words = verdict(compared(*[(off(10), on(seconds))] * runs))
+            assert words.startswith("No difference that can be told from noise")
+    assert verdict(compared(*[(off(10), on(9.5))] * 6)).startswith("Speculation pays here: ")
+    assert verdict(compared(*[(off(10), on(10.5))] * 6)).startswith("It does not pay here: ")
+    assert verdict(compared(*[(off(10), on(8))] * 2)).startswith("Speculation pays here: ")
+
+
 def test_the_verdict_is_the_same_whichever_side_speculates() -> None:
     arms = arms_on_and_off(REQUEST, PAIR)
     ways = [((off(10), on(5)), (off(11), on(5))), ((on(5), off(10)), (on(5), off(11)))]
