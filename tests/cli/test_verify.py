@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -57,7 +58,6 @@ def found_by(told: Assignment) -> Findings:
     [
         ("hybrid", "rejection", [*REJECTION_ERRORS]),
         ("model", "auto", [*BLOCK_ERRORS]),
-        ("tree", "auto", [*TREE_ERRORS]),
         ("auto", "auto", [*BLOCK_ERRORS, *TREE_ERRORS]),
     ],
 )
@@ -89,10 +89,15 @@ def test_a_target_alone_is_verified_with_its_own_guesses(smollm2_path: Path) -> 
 
 def test_a_wrong_rule_fails_and_a_lossy_one_is_called_so(smollm2_path: Path, smollm2_draft_path: Path) -> None:
     for rule in ("always-accepts", "tree-draws-with-replacement"):
-        wrong = found_by(assignment(smollm2_path, smollm2_draft_path, rule, "model"))
+        told = assignment(smollm2_path, smollm2_draft_path, rule, "model")
+        wrong = found_by(replace(told, control_sequences=300))
+        # A control that misses its error fails it, too: it is the rule under test that must be found.
+        assert (wrong.caught[0].rule, wrong.caught[0].found) == (rule, True)
+        # What is wrong with second guesses only does not show at any place of a text.
+        assert not wrong.draws[0].fine or rule != "always-accepts"
         assert not wrong.fine
         assert verdict(wrong)[0].startswith("FAILED")
-    lossy = found_by(assignment(smollm2_path, smollm2_draft_path, "typical"))
+    lossy = found_by(replace(assignment(smollm2_path, smollm2_draft_path, "typical"), control_sequences=300))
     assert not lossy.fine
     assert f"NOT LOSSLESS: what typical acceptance writes is {NOT_THE_TARGETS}:" in verdict(lossy)
     assert "total variation" in verdict(lossy)[1]
