@@ -24,7 +24,8 @@ Version 1 ("schema": 1; a later version changes the number when a key changes it
         token_ids                               what the loop emitted
         finish, seed, acceptance_rule, lossless, drafter    as in `localspec chat --json`
         statistics                              counts and times, as in `localspec chat --json`
-        rounds                                  drafted, accepted, emitted, seconds, target_seconds, draft_seconds:
+        rounds                                  drafted, accepted, emitted, seconds, target_seconds, draft_seconds,
+                                                corrected (whether it ended with a token in place of refused guesses):
                                                 a list each, one entry a round
         joules                                  of the processor packages; null where the system does not tell
     report        kinds and arms; for each arm its baseline, and figures by kind ("all" for all): generations;

@@ -25,6 +25,8 @@ class RoundFigures:
         seconds: wall time.
         target_seconds: of those, in the target's pass.
         draft_seconds: of those, in the draft's passes.
+        corrected: whether it ended with the target's own token in place of guesses it refused; None in documents of
+            before it was written down.
     """
 
     drafted: int
@@ -33,6 +35,16 @@ class RoundFigures:
     seconds: float
     target_seconds: float
     draft_seconds: float
+    corrected: bool | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether guesses were refused behind the kept ones.
+
+        Not where a draft was longer than what was kept, and no more: the kept branch of a tree may be a short one, and
+        an answer may end inside its draft. Documents of before tell no more than that.
+        """
+        return self.accepted < self.drafted if self.corrected is None else self.corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +107,16 @@ def as_json(record: Record) -> dict[str, Any]:
     plain = asdict(record)
     plain["token_ids"] = list(record.token_ids)
     plain["rounds"] = {
-        name: [round(getattr(each, name), 6) for each in record.rounds] for name in RoundFigures.__dataclass_fields__
+        name: [_rounded(getattr(each, name)) for each in record.rounds] for name in RoundFigures.__dataclass_fields__
     }
     plain["tokens_per_second"] = record.tokens_per_second
     plain["lossless"] = record.acceptance_rule not in LOSSY_RULES
     plain["statistics"] = statistics_as_json(record.statistics)
     return plain
+
+
+def _rounded(value: float | None) -> float | None:
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def from_json(values: Mapping[str, Any]) -> Record:
@@ -110,8 +126,8 @@ def from_json(values: Mapping[str, Any]) -> Record:
         KeyError, TypeError, ValueError: they are of another form.
     """
     known = {name: values[name] for name in Record.__dataclass_fields__ if name in values or name != "drafter"}
-    columns = [values["rounds"][name] for name in RoundFigures.__dataclass_fields__]
-    rounds = tuple(RoundFigures(*row) for row in zip(*columns, strict=True))
+    names = [name for name in RoundFigures.__dataclass_fields__ if name in values["rounds"] or name != "corrected"]
+    rounds = tuple(RoundFigures(*row) for row in zip(*(values["rounds"][name] for name in names), strict=True))
     counts = values["statistics"]
     statistics = DecodingStatistics(
         **{name: counts[name] for name in _COUNTS},

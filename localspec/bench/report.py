@@ -133,7 +133,7 @@ def conditional_acceptance(rounds: Sequence[RoundFigures]) -> tuple[float | None
     longest = max((each.drafted for each in rounds), default=0)
     shares: list[float | None] = []
     for i in range(longest):
-        examined = [each for each in rounds if each.drafted > i and each.accepted >= i]
+        examined = [each for each in rounds if each.accepted > i or (each.accepted == i and each.refused)]
         kept = sum(each.accepted > i for each in examined)
         shares.append(kept / len(examined) if examined else None)
     return tuple(shares)
@@ -142,7 +142,7 @@ def conditional_acceptance(rounds: Sequence[RoundFigures]) -> tuple[float | None
 def overall_acceptance(rounds: Sequence[RoundFigures]) -> float | None:
     """Kept guesses / examined guesses: the one chance that fits all positions best; None when none was examined."""
     kept = sum(each.accepted for each in rounds)
-    examined = kept + sum(each.accepted < each.drafted for each in rounds)
+    examined = kept + sum(each.refused for each in rounds)
     return kept / examined if examined else None
 
 

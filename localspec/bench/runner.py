@@ -17,7 +17,7 @@ from localspec.bench.energy import EnergyMeter
 from localspec.bench.plan import ArmPlan, Conversation, Plan
 from localspec.bench.records import Record, RoundFigures
 from localspec.chat.events import AnswerEnd, AnswerRequest, AnswerRound, Message, Role, SpeculationSettings
-from localspec.decoding.rounds import Finish, never
+from localspec.decoding.rounds import Finish, Origin, never
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.engine.client import EngineClient
 from localspec.engine.messages import MeasurePasses, PassTimes
@@ -192,6 +192,7 @@ def _figures(shown: AnswerRound) -> RoundFigures:
         seconds=shown.seconds,
         target_seconds=shown.target_seconds,
         draft_seconds=shown.draft_seconds,
+        corrected=Origin.CORRECTION in shown.counted().origins,
     )
 
 

@@ -1,12 +1,15 @@
 """The figures of a benchmark, worked out by hand."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from localspec.bench import intervals
 from localspec.bench.arms import parse_arms
-from localspec.bench.records import Record
+from localspec.bench.records import Record, RoundFigures, as_json, from_json
 from localspec.bench.report import conditional_acceptance, overall_acceptance, paired_by_prompt, report_of
 from localspec.bench.tables import report_lines
 from tests.bench.made_up import benchmark, document, record
@@ -40,6 +43,28 @@ def test_acceptance_at_a_position_is_of_those_examined_there() -> None:
     # Kept 3 + 1 + 0 + 1 of 5 + 2 that were refused.
     assert overall_acceptance(rounds) == pytest.approx(5 / 7)
     assert overall_acceptance(record().rounds) is None
+
+
+def test_where_no_guess_was_tried_none_was_refused() -> None:
+    ends = ((1, False), (1, True), (1, False), (2, False))
+    told = [RoundFigures(3, kept, kept + 1, 0.1, 0.1, 0.0, corrected) for kept, corrected in ends]
+    # The last guess of a branch was kept beside a longer branch, three times; once a guess was refused.
+    assert conditional_acceptance(told) == (1.0, 0.5, None)
+    assert overall_acceptance(told) == pytest.approx(5 / 6)
+    # Documents of before say nothing of it: what was drafted beyond counts as refused.
+    assert conditional_acceptance([replace(each, corrected=None) for each in told]) == (1.0, 0.25, 0.0)
+    assert overall_acceptance([replace(each, corrected=None) for each in told]) == pytest.approx(5 / 9)
+
+
+def test_rounds_come_back_from_json_also_from_before_corrections_were_written_down() -> None:
+    rounds = tuple(RoundFigures(3, 1, 2, 0.1, 0.1, 0.0, corrected) for corrected in (False, True))
+    made = record(rounds=((3, 1), (3, 1)))
+    made = replace(made, rounds=rounds)
+    values = json.loads(json.dumps(as_json(made)))
+    assert values["rounds"]["corrected"] == [False, True]
+    assert from_json(values) == made
+    del values["rounds"]["corrected"]
+    assert [each.corrected for each in from_json(values).rounds] == [None, None]
 
 
 def test_only_what_both_sides_have_is_compared() -> None:

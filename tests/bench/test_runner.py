@@ -90,6 +90,16 @@ def test_the_rounds_add_up_to_the_statistics(made: list[Record]) -> None:
         assert (record.statistics.drafted == 0) == (record.arm == "off")
 
 
+def test_a_round_tells_whether_guesses_were_refused(engine: EngineClient) -> None:
+    """The lengths do not tell it of a tree: its kept branch may be a short one."""
+    made = records(engine, plan("on,4+tree,4+ngram", runs=2, temperature=1.0))
+    for record in made:
+        assert sum(bool(each.corrected) for each in record.rounds) == dict(record.statistics.origins).get(
+            "correction", 0
+        )
+    assert any(each.corrected for record in made for each in record.rounds)
+
+
 def test_the_arm_that_goes_first_changes_from_prompt_to_prompt() -> None:
     wanted = plan("off,on,3", runs=2)
     order = [conversation.arm.arm.name for conversation in wanted.conversations()]
