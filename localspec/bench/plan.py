@@ -83,7 +83,7 @@ class Plan:
                     yield Conversation(arm, task, run)
 
     def as_json(self) -> dict[str, Any]:
-        """All that must be equal for records of two benchmarks to belong together."""
+        """What of the plan must be equal for records of two benchmarks to belong together."""
         return {
             "arms": {plan.arm.name: _arm_as_json(plan) for plan in self.arms},
             "tasks": {task.id: task.digest for task in self.tasks},

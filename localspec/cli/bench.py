@@ -68,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--runs", metavar="N", type=_count, default=1, help="how often everything is done (default: 1)")
     own.add_argument("--json", metavar="FILE", type=Path, help="write all records and figures")
     own.add_argument("--html", metavar="FILE", type=Path, help="write one page with plots; it needs no network")
-    own.add_argument("--resume", action="store_true", help="go on with the last benchmark, which must be the same")
+    own.add_argument(
+        "--resume", action="store_true", help="go on with the last one, if it is the same, on the same builds"
+    )
     defaults = {"temperature": "0", "seed": "1", "max_tokens": "128"}
     add_settings(parser, MEANINGLESS, defaults)
 
