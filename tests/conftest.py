@@ -26,9 +26,11 @@ _WITH_DEADLINES = ("end_to_end", "tui", "scripts")
 
 
 def pytest_configure() -> None:
-    """Take Ctrl-C as on a terminal: what a shell starts with `&` ignores it, and so would all that the tests start."""
+    """Take signals of the keyboard as on a terminal: what a shell starts with `&` ignores them, and the tests would."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGQUIT") and signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from localspec.decoding.drafters.ngram import NgramDrafter, NgramLookup
 from localspec.decoding.drafters.none import NoDrafter
 from localspec.decoding.knowledge import Knowledge
 from localspec.decoding.pass_costs import PassCosts
-from localspec.decoding.rounds import Turn
+from localspec.decoding.rounds import Round, Turn
 from localspec.decoding.sampling_settings import SamplingSettings
 from localspec.llama.context import Context
 from localspec.llama.context_options import ContextOptions
@@ -86,11 +87,17 @@ def test_the_text_is_the_targets_and_both_caches_hold_it_after_every_round(
 def test_guesses_that_are_judged_twice_leave_both_caches_as_the_text_is(
     smollm2_target: Context, smollm2_draft: Context, prompt: list[int], rule: str
 ) -> None:
-    drafter = CascadeDrafter(smollm2_draft, NgramDrafter(NgramLookup()), smollm2_target.vocabulary_size)
-    cascaded = Pair(smollm2_target, drafter, list(prompt), smollm2_draft)
+    rounds: list[Round] = []
+    for seed in (1, 2, 3):
+        smollm2_target.clear()
+        smollm2_draft.clear()
+        drafter = CascadeDrafter(smollm2_draft, NgramDrafter(NgramLookup()), smollm2_target.vocabulary_size)
+        cascaded = Pair(smollm2_target, drafter, list(prompt), smollm2_draft)
+        assert cascaded.answer(turn_of(replace(COUPLED, seed=seed), FixedLength(5), rule))
+        rounds += cascaded.rounds
 
-    assert cascaded.answer(turn_of(COUPLED, FixedLength(5), rule))
-    assert sum(finished.accepted for finished in cascaded.rounds) > len(cascaded.rounds)
+    # With single seeds 0.6 to 2.6 guesses a round were kept.
+    assert sum(finished.accepted for finished in rounds) > len(rounds)
 
 
 def test_three_models_and_a_lookup_write_the_text_of_one(
