@@ -34,6 +34,6 @@ class Pace:
         """Learn from tokens that took so many times the time of a pass over one."""
         self.tokens += tokens
         self._times += times
-        fading = min(1.0, self._memory / self.tokens)
-        self.tokens *= fading
-        self._times *= fading
+        if self.tokens > self._memory:
+            self._times *= self._memory / self.tokens
+            self.tokens = self._memory

@@ -56,3 +56,14 @@ def test_a_machine_that_slows_down_leaves_it_as_it_was() -> None:
     assert rule.rate == pytest.approx(10, rel=0.05)
     assert rule.rate * rule.costs.target(1) == pytest.approx(2, rel=0.05)
     assert knowledge.pace.speed == pytest.approx(2, rel=0.1)
+
+
+def test_what_was_written_down_of_it_is_never_refused() -> None:
+    """As floats x (200 / x) may be more than 200."""
+    for i in range(1000):
+        knowledge = Knowledge()
+        for tokens in (1 + i % 7, 150 + i):
+            knowledge.pace.wrote(tokens, 1.0 + 0.037 * i)
+        again = Knowledge()
+        again.restore(knowledge.state())
+        assert again.pace.tokens == knowledge.pace.tokens <= 200
