@@ -136,12 +136,14 @@ class Guesser:
     ) -> AnswerGuesses:
         """One source, which is followed all the same: what it shows counts when there is a choice."""
         rule = rule or rule_for(request.speculation.acceptance, sampling, drafter.name)
-        if drafter.name not in SOURCES or not isinstance(length, AdaptiveLength):
-            return AnswerGuesses(drafter, rule, length)
-        speeds = self._speeds(request, sampling)
-        if speeds is None:
-            return AnswerGuesses(drafter, rule, length)
-        return AnswerGuesses(drafter, rule, length, SourceWatch({drafter.name: theory(drafter.name, length)}, speeds))
+        watch = None
+        if (
+            drafter.name in SOURCES
+            and isinstance(length, AdaptiveLength)
+            and (speeds := self._speeds(request, sampling)) is not None
+        ):
+            watch = SourceWatch({drafter.name: theory(drafter.name, length)}, speeds)
+        return AnswerGuesses(drafter, rule, length, watch)
 
     def _choosing(
         self, request: AnswerRequest, sampling: SamplingSettings, length: DraftLength, rule: AcceptanceRule | None
@@ -150,9 +152,7 @@ class Guesser:
         acceptance = request.speculation.acceptance
         chains_only = acceptance == "block" and sampling.temperature > 0
         sources = candidates(self.drafters, chains_only=chains_only)
-        can_choose = sources and isinstance(length, AdaptiveLength)
-        speeds = self._speeds(request, sampling) if can_choose else None
-        if speeds is None or not isinstance(length, AdaptiveLength):
+        if not sources or not isinstance(length, AdaptiveLength) or (speeds := self._speeds(request, sampling)) is None:
             usual = self.drafters[sources[0]] if sources else NoDrafter()
             return self._watching(usual, request, sampling, length, rule)
         theories = promising({source: theory(source, length) for source in sources}, speeds)
