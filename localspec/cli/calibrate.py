@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from localspec import locations
 from localspec.cli.setting_options import add_settings
 from localspec.settings import KEYS, Sources, from_environment, from_file, from_flags
-from localspec.settings.keys import MACHINE, MODELS
+from localspec.settings.keys import DRAFTING, MACHINE, MODELS
 
 if TYPE_CHECKING:
     from localspec.engine.calibrations import Calibration
@@ -41,10 +41,6 @@ examples:
 _MEANINGLESS = frozenset(key.name for key in KEYS if key.group not in {MODELS, MACHINE})
 """Settings that passes cost the same with."""
 
-_DRAFTING = {"speculation": True, "draft_length": "auto", "acceptance": "auto"}
-"""Stronger than what a person set for their answers: the draft is measured also where it is turned off. The drafter
-stays, as the one called pruned has a draft of its own."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `localspec calibrate`: its own, then the settings of models and machine."""
@@ -64,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         LocalspecError: no pair can be loaded, a model failed, or it cannot take guesses back.
     """
     given = {name: value for name, value in vars(arguments).items() if name not in _MEANINGLESS}
-    environment = {**from_environment(os.environ), **_DRAFTING}
+    environment = {**from_environment(os.environ), **DRAFTING}
     sources = Sources(from_flags(given), environment, from_file(locations.settings_file()))
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
     from localspec.bench.calibrating.as_json import calibration_as_json  # noqa: PLC0415 - as said

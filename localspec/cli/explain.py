@@ -12,6 +12,7 @@ from localspec import locations
 from localspec.cli.setting_options import add_settings
 from localspec.errors import UsageError
 from localspec.settings import Sources, from_environment, from_file, from_flags
+from localspec.settings.keys import DRAFTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,11 +37,7 @@ examples:
   localspec explain --pair demo
   localspec explain --target big.gguf --draft small.gguf --all"""
 
-_EXPLAINED = {"speculation": True, "draft_length": "auto", "acceptance": "auto"}
-"""Stronger than what a person set for their answers: what speculation does is shown also where it is turned off. The
-drafter stays, as the one called pruned has a draft of its own."""
-
-_MEANINGLESS = frozenset({"drop_oldest", "stats", "stop", "max_tokens", "system", "drafter", *_EXPLAINED})
+_MEANINGLESS = frozenset({"drop_oldest", "stats", "stop", "max_tokens", "system", "drafter", *DRAFTING})
 """Settings that an explanation has no use for, or explains."""
 
 
@@ -64,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json and arguments.all:
         raise UsageError("--json and --all exclude each other", "", "--json has no pages.")
     given = {name: value for name, value in vars(arguments).items() if name not in _MEANINGLESS}
-    environment = {**from_environment(os.environ), **_EXPLAINED}
+    environment = {**from_environment(os.environ), **DRAFTING}
     sources = Sources(from_flags(given), environment, from_file(locations.settings_file()))
     # numpy and the messages of the engine come in only now: wrong calls and --help are answered without them.
     from localspec.bench.explaining.as_json import facts_as_json  # noqa: PLC0415 - as said

@@ -234,3 +234,7 @@ KEYS = (
     Key("kv_type", one_of(*KV_TYPES), MACHINE, "type of keys and values in the context (default: f16)"),
     Key("flash_attention", one_of("auto", "on", "off"), MACHINE, "fused attention (default: auto)"),
 )  # fmt: skip
+
+DRAFTING: dict[str, object] = {"speculation": True, "draft_length": "auto", "acceptance": "auto"}
+"""For commands that show what the draft is worth, stronger than what a person set for their answers: also where it is
+turned off. The drafter stays, as the one called pruned has a draft of its own."""
