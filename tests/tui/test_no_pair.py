@@ -7,6 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
+from localspec.chat.events import AnswerRequest
 from localspec.conversations.conversation import About, Conversation
 from localspec.engine.messages import Loaded, LoadPair, LoadProgress
 from localspec.errors import EngineDiedError, LocalspecError
@@ -74,6 +75,15 @@ async def take_the_named_files(chatting: Chatting) -> None:
     await chatting.until(lambda: chatting.app.screen is chatting.chat)
 
 
+async def answered_by_the_named_files(chatting: Chatting) -> AnswerRequest:
+    """What is asked of them, once they are taken and the question that waited is answered."""
+    await take_the_named_files(chatting)
+    await chatting.until(lambda: chatting.engine.requests)
+    await chatting.idle()
+    (request,) = chatting.engine.requests
+    return request
+
+
 @pytest.mark.usefixtures("_refused")
 async def test_the_reason_outlives_a_question_which_the_pair_that_is_chosen_then_answers(start: Start):
     async with start() as chatting:
@@ -137,10 +147,7 @@ async def test_what_is_asked_before_the_pair_is_known_is_answered_with_its_setti
         if begun_anew:
             await chatting.press("ctrl+n")
         await ask_without_a_pair(chatting, "Early?")
-        await take_the_named_files(chatting)
-        await chatting.until(lambda: chatting.engine.requests)
-        await chatting.idle()
-        (request,) = chatting.engine.requests
+        request = await answered_by_the_named_files(chatting)
         assert request.sampling.temperature == 0.25
         assert [message.text for message in request.messages] == ["Be brief.", "Early?"]
 
@@ -150,10 +157,7 @@ async def test_what_a_conversation_was_held_with_outlives_a_question_before_the_
     held = Conversation(About(system="Rhyme.", settings={"temperature": 0.5}))
     async with start(conversation=held) as chatting:
         await ask_without_a_pair(chatting, "Early?")
-        await take_the_named_files(chatting)
-        await chatting.until(lambda: chatting.engine.requests)
-        await chatting.idle()
-        (request,) = chatting.engine.requests
+        request = await answered_by_the_named_files(chatting)
         assert request.sampling.temperature == 0.5
         assert request.messages[0].text == "Rhyme."
         assert chatting.services.saver.flush(10)
